@@ -117,6 +117,10 @@ const TRAPS = {
     '`cancel()`, an aborted `signal`, `cancel_execution`, or a client that disconnected.',
     'If this was not intended, check the timeout of the client.',
   ],
+  process_limit: [
+    'A shell could not start a process, or a pipe was full.',
+    'Start fewer processes, or raise `max_processes` or `max_process_depth`.',
+  ],
   memory_limit: [
     'The program needs more memory than `memory_bytes` allows and did not handle the MemoryError.',
     'Process the data in parts, or raise `memory_bytes`.',

@@ -41,6 +41,13 @@ const ENDINGS: Record<TrapReason, readonly WatchedEnding[]> = {
       policy: { memory_bytes: 40 * MiB },
     },
   ],
+  process_limit: [
+    {
+      runtime: 'python',
+      code: 'import os; os.system("f() { (f); }; f")',
+      policy: { max_process_depth: 3 },
+    },
+  ],
   stack_overflow: [
     // C code that recurses without a stack check: hashes of nested objects.
     { runtime: 'python', code: 'x = ()\nfor i in range(1_000_000): x = (x,)\nhash(x)' },
@@ -97,6 +104,7 @@ describe('trap reasons', () => {
       'timeout',
       'cancelled',
       'memory_limit',
+      'process_limit',
       'stack_overflow',
       'unreachable',
       'denied_call',

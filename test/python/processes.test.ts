@@ -254,7 +254,7 @@ describe('subprocess', () => {
       print(p.wait())
     `);
     expect(stdout).toBe('one\n\n1\n');
-    expect(stderr).toMatch(/sandbox: the process was to wait for a process that waits for it/);
+    expect(stderr).toMatch(/sandbox: all processes wait for each other/);
   });
 
   test('shows the traceback of a script as the interpreter does', async () => {

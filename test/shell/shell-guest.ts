@@ -10,6 +10,7 @@ import { ProcessTable } from '../../packages/core/src/worker/guest-processes/pro
 import type { ShellResult } from './corpus.ts';
 
 const MEMORY_BYTES = 2 ** 28;
+const LIMITS = { memory_bytes: MEMORY_BYTES, max_processes: 10_000, max_process_depth: 100 };
 const ENV = ['PATH=/usr/bin:/bin', 'HOME=/app', 'PWD=/app', 'LANG=C.UTF-8'];
 
 const commandFiles = () =>
@@ -50,7 +51,7 @@ export function runInGuests(
     { argv: ['bash', '-c', code], env: ENV },
     new MemoryAccount(MEMORY_BYTES, () => 0),
   );
-  const { guest } = program;
+  const guest = program.guest!;
   guest.beginRun({
     ...UNLIMITED_RUN,
     fuelBudget: 50e9,
@@ -58,14 +59,14 @@ export function runInGuests(
     output: (stream, bytes) => void (stream === 1 && output.push(bytes.slice())),
   });
   guest.kernel.volume = volume;
-  const table = new ProcessTable(guest, MEMORY_BYTES, (_, cwd, request) => {
+  const table = new ProcessTable(guest, LIMITS, (_, cwd, request) => {
     const name = commandOf(volume, cwd, request.path);
     const argv = name === undefined ? ['bash', request.path, ...request.argv.slice(1)] : request.argv;
-    return { start: (memory) => startCommand(name ?? 'bash', { ...request, argv }, memory) };
+    return { isNested: false, start: (memory) => startCommand(name ?? 'bash', { ...request, argv }, memory) };
   });
   let exit_code = -1;
   try {
-    exit_code = program.run();
+    exit_code = program.run(0) ?? -1;
   } catch (cause) {
     if (!(cause instanceof GuestStopped)) throw cause;
     exit_code = cause.stop.exitCode ?? -1;

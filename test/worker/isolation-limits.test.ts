@@ -38,6 +38,8 @@ const JOB: UnsentRunJob = {
     fuel_budget: 1000,
     timeout_seconds: 1,
     memory_bytes: 1_000_000,
+    max_processes: 10,
+    max_process_depth: 2,
     stdout_max_bytes: 100,
     stderr_max_bytes: 50,
     workspace_max_bytes: 1000,

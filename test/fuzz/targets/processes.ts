@@ -20,6 +20,7 @@ import type { FuzzTarget } from '../target.ts';
 process.env['LLM_WASM_SANDBOX_ASSETS'] ??= resolve('packages/core/dist');
 
 const MEMORY_BYTES = 64 * 1024 * 1024;
+const LIMITS = { memory_bytes: MEMORY_BYTES, max_processes: 1000, max_process_depth: 8 };
 const SCRIPTS = {
   loop: '#!/app/loop\n',
   again: '#!/bin/sh -c\n',
@@ -190,11 +191,11 @@ export const processCalls: FuzzTarget = {
     );
     const property = fc.property(steps, budget, fc.boolean(), (actions, fuelBudget, keeps) => {
       const memory = new MemoryAccount(MEMORY_BYTES, () => 0);
-      const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, memory).guest;
+      const guest: Guest = startCommand('true', { argv: ['true'], env: [] }, memory).guest!;
       const { kernel } = guest;
       guest.beginRun({ ...UNLIMITED_RUN, fuelBudget, deterministic: { startMs: 0, seed: 1 } });
       kernel.volume = createVolume(commandLayers());
-      const table = new ProcessTable(guest, MEMORY_BYTES, (volume, cwd, request) =>
+      const table = new ProcessTable(guest, LIMITS, (volume, cwd, request) =>
         resolveProgram({ volume: () => volume } as never, volume, cwd, request),
       );
       const { processes } = kernel.call;

@@ -368,14 +368,18 @@ export class Guest implements Host, LinkableGuest {
     return isCancellable && word === this.#run.cancelValue;
   }
 
+  /** Other processes run in the meantime. */
   sleep(milliseconds: number): void {
-    this.kernel.call.processes?.runReady();
     const patienceMs = (this.#run.patienceEndsMs ?? Number.POSITIVE_INFINITY) - this.monotonic();
-    this.#sleepFor(Math.min(milliseconds, patienceMs));
+    const waitMs = Math.min(milliseconds, patienceMs);
+    const { processes } = this.kernel.call;
+    if (processes === undefined) this.pause(waitMs);
+    else processes.sleep(waitMs);
     if (milliseconds >= patienceMs) this.#stopOverdue();
   }
 
-  #sleepFor(milliseconds: number): void {
+  /** Waits while nothing runs. */
+  pause(milliseconds: number): void {
     if (this.#run.deterministic !== undefined) {
       this.check();
       // A virtual clock does not wait.

@@ -21,6 +21,8 @@ export interface Linkage<Guest> {
   readonly overrides: readonly HostOverride<Guest>[];
   /** Called with the parameters of PrepareOptions.observed before it runs, but not every time. Must not call the guest. */
   readonly observer?: HostOverride<Guest>;
+  /** Whether programs usually go on after a system call has failed. */
+  readonly goesOn?: boolean;
   /**
    * Makes the interpreter raise an exception at its current line. Called between any two instructions, so it may only
    * set a flag, directly or through an export of the guest.

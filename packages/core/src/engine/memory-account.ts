@@ -23,6 +23,10 @@ export function freeDroppedMemory(bytes: number): void {
 export class MemoryAccount {
   readonly #memories = new Set<WebAssembly.Memory>();
   #peakBytes = 0;
+  /** Bytes of copies of memories (see memory-copy.ts). */
+  copiedBytes = 0;
+  /** Tries to give memory back until this many bytes are free. */
+  reclaim: ((bytes: number) => void) | undefined;
 
   constructor(
     readonly maxBytes: number,
@@ -47,6 +51,7 @@ export class MemoryAccount {
 
   /** Whether this many more bytes may be taken. */
   admits(bytes: number): boolean {
+    if (this.freeBytes < bytes) this.reclaim?.(bytes);
     const left = this.maxBytes - this.#usedBytes() - bytes;
     if (left < 0) return false;
     freeDroppedMemory(left);
@@ -60,7 +65,7 @@ export class MemoryAccount {
   }
 
   #usedBytes(): number {
-    let bytes = this.otherBytes();
+    let bytes = this.otherBytes() + this.copiedBytes;
     for (const { buffer } of this.#memories) bytes += buffer.byteLength;
     this.#peakBytes = Math.max(this.#peakBytes, bytes);
     return bytes;

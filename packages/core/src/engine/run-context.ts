@@ -10,6 +10,7 @@ type StopReason =
   | 'timeout'
   | 'cancelled'
   | 'memory_limit'
+  | 'process_limit'
   | 'stack_overflow'
   | 'unreachable'
   | 'denied_call'

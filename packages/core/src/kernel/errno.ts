@@ -14,6 +14,8 @@ export const WASI_ERRNO = {
   EFAULT: 21,
   EFBIG: 22,
   EILSEQ: 25,
+  /** The call has to wait: the program leaves its stack and repeats it. Only for C programs that can. */
+  EINPROGRESS: 26,
   EINTR: 27,
   EINVAL: 28,
   EIO: 29,

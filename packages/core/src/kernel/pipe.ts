@@ -8,10 +8,13 @@ import { syscallError } from './syscall-error.ts';
 export const PIPE_CAPACITY = 65_536;
 const MIN_CAPACITY = 4096;
 const MAX_CAPACITY = 1024 * 1024;
+/** Bytes that are written to a pipe at once or not at all. */
+const ATOMIC_BYTES = 4096;
 /** Bytes in a pipe between processes, and in all pipes of a call. */
 export const MAX_PIPE_BYTES = 16 * 1024 * 1024;
 const MAX_PIPES_BYTES = 64 * 1024 * 1024;
 const FIRST_BYTES = 4096;
+const FIRST_YIELD = 512;
 
 /** Memory of the pipes of a call. */
 export interface PipeAccount {
@@ -27,9 +30,22 @@ export interface PipeBuffer {
   capacity: number;
   readers: number;
   writers: number;
+  /** How many bytes are in the pipe when a writer lets the readers run. It grows each time: the first readers often need little. */
+  yieldLength: number;
   /** The pipe was full, or the call had no memory for it: what follows the buffered bytes is missing. */
   isCutOff: boolean;
 }
+
+/** Whether a writer lets the readers run before it writes more. */
+export function isYieldDue(pipe: PipeBuffer): boolean {
+  if (pipe.length < pipe.yieldLength) return false;
+  pipe.yieldLength = Math.max(FIRST_YIELD, 2 * pipe.yieldLength);
+  return true;
+}
+
+/** Whether a write has not to wait. */
+export const hasRoomForWrites = ({ length, capacity }: PipeBuffer) =>
+  capacity - length >= Math.min(ATOMIC_BYTES, capacity);
 
 /** A pipe that contains the given bytes and that nothing refers to. */
 export function newPipe(content: Uint8Array = new Uint8Array()): PipeBuffer {
@@ -40,6 +56,7 @@ export function newPipe(content: Uint8Array = new Uint8Array()): PipeBuffer {
     capacity: PIPE_CAPACITY,
     readers: 0,
     writers: 0,
+    yieldLength: 1,
     isCutOff: false,
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Processes as guests see them. A child is another guest in the same thread, on the same file tree. It does not run beside its
- * parent: it runs to its end when the parent waits for it, reads what it writes, sleeps or ends. The worker implements this.
+ * parent: it runs while the parent waits for it, for a pipe or for a time, or when the parent has ended. The worker implements
+ * this. A call that has to wait fails with EINPROGRESS if the caller can leave its stack, and is repeated later.
  */
 import type { BaseDirectory } from '../fs/resolve-path.ts';
 import type { Volume } from '../fs/volume.ts';
@@ -84,18 +85,20 @@ export interface Processes {
   kill(pid: number, signal: number): void;
   /** Stops the caller by a signal. */
   die(signal: number): never;
-  /** Runs processes that can write to an empty pipe. Returns false if there is nothing to wait for. Fails with EDEADLK. */
+  /** Waits until an empty pipe has bytes or no writers. Returns true at the end of the input. Fails with EDEADLK. */
   fill(pipe: PipeBuffer): boolean;
-  /** Whether another process can read from a pipe. */
-  isShared(pipe: PipeBuffer): boolean;
-  /** A process cannot write, because the pipe is full. Fails with EPIPE, EDEADLK or EAGAIN. */
-  onFull(pipe: PipeBuffer): never;
-  /** Runs processes that can write to one of the pipes, for at most this time. Returns whether one has run. */
-  runFor(pipes: readonly PipeBuffer[], timeoutMs: number): boolean;
-  /** Whether other processes can write to one of the pipes, and none of them can run. */
-  isWaitedFor(pipes: readonly PipeBuffer[]): boolean;
-  /** Runs children that can run to their end. A process that sleeps calls it. */
-  runReady(): void;
+  /** Up to how many bytes the caller may write to a pipe. Waits for room. Fails with EDEADLK. */
+  capacityOf(pipe: PipeBuffer): number;
+  /** Waits at most this time. Returns whether it is ready. `isReady` must not read the memory of the guest. */
+  waitFor(isReady: () => boolean, timeoutMs: number): boolean;
+  /** Whether the caller leaves its stack to wait. */
+  readonly canLeave: boolean;
+  /** Waits this time. */
+  sleep(milliseconds: number): void;
+  /** Runs processes that can leave their stack until it is ready or none can run. Returns whether it is ready. */
+  runSuspendable(isReady: () => boolean): boolean;
+  /** The caller would wait forever. */
+  deadlock(): never;
   /** All kernels and processes of the call that refer to directories by path. */
   readonly directoryUsers: Iterable<DirectoryUser>;
 }

@@ -13,17 +13,9 @@ import { DEVICES, type DeviceKind, descriptorOf, isDevice } from './devices.ts';
 import { deviceStatus, type FileStatus, nodeStatus } from './file-status.ts';
 import type { Host } from './host-services.ts';
 import { ImportLog } from './module-import-log.ts';
-import {
-  MAX_PIPE_BYTES,
-  newPipe,
-  type PipeAccount,
-  type PipeBuffer,
-  readPipe,
-  releasePipe,
-  writePipe,
-} from './pipe.ts';
+import { newPipe, type PipeAccount, type PipeBuffer, readPipe, releasePipe, writePipe } from './pipe.ts';
 import type { EndedProcess, InheritedState } from './processes.ts';
-import { isSyscallError, syscallError } from './syscall-error.ts';
+import { syscallError } from './syscall-error.ts';
 
 /** Fuel for a microsecond of host time, the rate of the virtual clock. */
 export const FUEL_PER_US = 1000;
@@ -351,19 +343,12 @@ export class Kernel {
     return readPipe(pipe, into, this.pipeAccount);
   }
 
+  /** Writes to a pipe. If it is full, the processes that read it run first. */
   #writePipe({ pipe, flags }: { pipe: PipeBuffer; flags: number }, from: Uint8Array): number {
-    const { pipeAccount } = this;
-    const { processes } = this.call;
-    if (pipe.length < pipe.capacity || pipe.readers === 0 || from.length === 0)
-      return writePipe(pipe, from, pipe.capacity, pipeAccount);
-    const isShared = processes?.isShared(pipe) === true;
-    try {
-      return writePipe(pipe, from, isShared ? MAX_PIPE_BYTES : pipe.capacity, pipeAccount);
-    } catch (cause) {
-      const isFull = isSyscallError(cause) && cause.code === 'EAGAIN';
-      if (!isFull || processes === undefined || !isShared || (flags & O.NONBLOCK) !== 0) throw cause;
-      return processes.onFull(pipe);
-    }
+    const mayWait = (flags & O.NONBLOCK) === 0 && pipe.readers > 0 && from.length > 0;
+    const isNear = pipe.length >= pipe.yieldLength || from.length > pipe.capacity - pipe.length;
+    const capacity = (mayWait && isNear && this.call.processes?.capacityOf(pipe)) || pipe.capacity;
+    return writePipe(pipe, from, capacity, this.pipeAccount);
   }
 
   #readDevice(kind: DeviceKind, into: Uint8Array): number {

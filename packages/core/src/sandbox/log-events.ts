@@ -29,6 +29,7 @@ const LIMIT_TRAPS: readonly (TrapReason | null)[] = [
   'out_of_fuel',
   'timeout',
   'memory_limit',
+  'process_limit',
   'stack_overflow',
 ];
 const MESSAGE_MAX = 500;

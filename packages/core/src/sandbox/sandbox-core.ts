@@ -80,6 +80,8 @@ export class SandboxCore {
       limits: {
         ...call.limits,
         memory_bytes: policy.memory_bytes,
+        max_processes: policy.max_processes,
+        max_process_depth: policy.max_process_depth,
         stdout_max_bytes: policy.stdout_max_bytes,
         stderr_max_bytes: policy.stderr_max_bytes,
         workspace_max_bytes: policy.workspace_max_bytes,

@@ -5,6 +5,8 @@ export const DEFAULT_LIMITS = {
   timeout_seconds: 30,
   stdout_max_bytes: 2_000_000,
   stderr_max_bytes: 1_000_000,
+  max_processes: 50_000,
+  max_process_depth: 200,
 } as const;
 
 /**

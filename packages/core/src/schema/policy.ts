@@ -75,6 +75,14 @@ export const policy = z.strictObject({
     z.number().min(0).max(86_400).default(300),
     'Maximum time in seconds that one program can wait for tools and requests.',
   ),
+  max_processes: described(
+    wholeNumber(0, 1_000_000).default(DEFAULT_LIMITS.max_processes),
+    'Maximum number of processes per call.',
+  ),
+  max_process_depth: described(
+    wholeNumber(0, 1000).default(DEFAULT_LIMITS.max_process_depth),
+    'Maximum depth of processes that start processes.',
+  ),
   stdout_max_bytes: bytes(
     DEFAULT_LIMITS.stdout_max_bytes,
     'Maximum number of bytes of standard output in the result of a call. The result states how many bytes were dropped.',

@@ -6,6 +6,7 @@ export const TRAPS = {
   timeout: { message: 'Execution trapped: Timeout', exit_code: 124 },
   cancelled: { message: 'Execution trapped: Cancelled', exit_code: 130 },
   memory_limit: { message: 'Execution trapped: MemoryLimit', exit_code: 137 },
+  process_limit: { message: 'Execution trapped: ProcessLimit', exit_code: 153 },
   stack_overflow: { message: 'Execution trapped: StackOverflow', exit_code: 139 },
   unreachable: { message: 'Execution trapped: Unreachable', exit_code: 134 },
   denied_call: { message: 'Execution trapped: DeniedCall', exit_code: 159 },

@@ -71,6 +71,8 @@ const maximums = (settings: ServerSettings): PolicyMaximums => ({
   timeout_seconds: settings.max_timeout_seconds,
   max_tool_calls: DEFAULT_POLICY.max_tool_calls,
   max_wait_seconds: DEFAULT_POLICY.max_wait_seconds,
+  max_processes: DEFAULT_POLICY.max_processes,
+  max_process_depth: DEFAULT_POLICY.max_process_depth,
   stdout_max_bytes: DEFAULT_POLICY.stdout_max_bytes,
   stderr_max_bytes: DEFAULT_POLICY.stderr_max_bytes,
   workspace_max_bytes: DEFAULT_POLICY.workspace_max_bytes,

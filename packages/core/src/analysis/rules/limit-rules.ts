@@ -1,5 +1,6 @@
 /** Rules for runs that a limit or a fault ended. They rely on the trap and on exceptions that the interpreter raised. */
 import { formatBytes, formatFuel, formatLiteral } from '../../quantities.ts';
+import { DEFAULT_LIMITS } from '../../schema/default-limits.ts';
 import type { GuestError, TrapReason } from '../../schema.ts';
 import {
   budgetToTry,
@@ -133,6 +134,20 @@ function recursiveFunction({ stoppedAt }: AnalysisInput): string | undefined {
   return name.startsWith('<') ? undefined : `The recursion is in ${oneLine(name, 80)}`;
 }
 
+function processAdvice(message: string, input: AnalysisInput): AdviceLine[] {
+  if (message.includes('memory')) {
+    const { memory_bytes: limit } = input.capabilities.limits;
+    return [raise(input, 'memory_bytes', suggestedBytes(limit), (how) => how && `Allow more memory: ${how}`)];
+  }
+  if (message.includes('wait for each other') || message.includes('pipe'))
+    return ['Write all input and close it before you read the output, or use a file instead of the pipe'];
+  const { max_processes, max_process_depth } = DEFAULT_LIMITS;
+  return [
+    'Make sure that the recursion ends, or use shell functions and builtins, or one awk program, instead of a process for each step',
+    `The policy sets the limits: max_processes (default ${max_processes}) and max_process_depth (default ${max_process_depth})`,
+  ];
+}
+
 export const limitRules: readonly Rule[] = [
   rule({
     type: 'OutOfFuel',
@@ -243,6 +258,20 @@ export const limitRules: readonly Rule[] = [
         ],
       };
     },
+  }),
+  rule({
+    type: 'ProcessLimit',
+    evidence: 'The trap `process_limit`: a shell could not start a process or fill a pipe.',
+    docs: [DOCS.limits],
+    match: (input) => trapped(input, 'process_limit'),
+    advise: ({ message }, input) => ({
+      message,
+      guidance: [
+        'The call was ended, because a shell goes on after such a failure, with wrong results',
+        failedAt(input, 'It happened at'),
+        ...processAdvice(message, input),
+      ],
+    }),
   }),
   rule({
     type: 'RecursionLimit',

@@ -1,10 +1,9 @@
 /**
- * poll(2). Pipes are ready if they have data or room; other open files always are. If nothing is ready, the processes that can
- * write to the pipes run first.
+ * poll(2). Pipes are ready if they have data or room; other open files always are. If nothing is ready, other processes run.
  */
 import type { OpenFile } from '../descriptors.ts';
 import type { GuestMemory } from '../guest-memory.ts';
-import { MAX_PIPE_BYTES, type PipeBuffer } from '../pipe.ts';
+import { hasRoomForWrites, MAX_PIPE_BYTES } from '../pipe.ts';
 import { syscallError } from '../syscall-error.ts';
 import type { Kernel } from '../syscalls.ts';
 import { POLL, POLLFD } from './abi.ts';
@@ -18,11 +17,18 @@ function readiness(file: OpenFile | undefined, events: number): number {
   const { pipe, end } = file;
   if (end === 'write') {
     if (pipe.readers === 0) return POLL.ERR;
-    return pipe.length < MAX_PIPE_BYTES ? events & POLL.OUT : 0;
+    return hasRoomForWrites(pipe) ? events & POLL.OUT : 0;
   }
   const isReadable = pipe.length > 0 || (pipe.writers === 0 && pipe.isCutOff);
   return (isReadable ? events & POLL.IN : 0) | (pipe.writers === 0 ? POLL.HUP : 0);
 }
+
+/** Whether a pipe can grow, so that a process can write to it whose reader does not run before it. */
+const canGrow = (file: OpenFile | undefined, events: number) =>
+  file?.kind === 'pipe' &&
+  file.end === 'write' &&
+  (events & POLL.OUT) !== 0 &&
+  file.pipe.length < MAX_PIPE_BYTES;
 
 export function pollDescriptors(
   kernel: Kernel,
@@ -32,30 +38,40 @@ export function pollDescriptors(
   timeout: number,
 ): number {
   if (count > MAX_POLLED) throw syscallError('EINVAL');
-  const pipes: PipeBuffer[] = [];
-  const check = () => {
-    let ready = 0;
-    pipes.length = 0;
-    for (let i = 0; i < count; i++) {
-      const entry = pointer + i * POLLFD.size;
-      const fd = memory.i32(entry + POLLFD.at.fd);
-      const file = kernel.fds.slots[fd];
-      const result = fd < 0 ? 0 : readiness(file, memory.u16(entry + POLLFD.at.events));
-      memory.setU16(entry + POLLFD.at.revents, result);
-      if (result !== 0) ready++;
-      else if (file?.kind === 'pipe' && file.end === 'read') pipes.push(file.pipe);
-    }
-    return ready;
-  };
-  const milliseconds = timeout < 0 ? Number.POSITIVE_INFINITY : timeout;
-  const end = kernel.host.monotonic() + milliseconds;
-  for (let ready = check(); ; ready = check()) {
-    const left = end - kernel.host.monotonic();
-    if (ready !== 0 || left <= 0) return ready;
-    if (pipes.length > 0 && kernel.call.processes?.runFor(pipes, left) === true) continue;
-    if (pipes.length > 0 && timeout < 0 && kernel.call.processes?.isWaitedFor(pipes) === true)
-      throw syscallError('EDEADLK');
-    kernel.host.sleep(left);
-    return 0;
+  const entries = Array.from({ length: count }, (_, i) => {
+    const at = pointer + i * POLLFD.size;
+    const fd = memory.i32(at + POLLFD.at.fd);
+    return { at, fd, file: kernel.fds.slots[fd], events: memory.u16(at + POLLFD.at.events) };
+  });
+  const results = () => entries.map(({ fd, file, events }) => (fd < 0 ? 0 : readiness(file, events)));
+  const isReady = () => entries.some(({ fd, file, events }) => fd >= 0 && readiness(file, events) !== 0);
+  let ready = results();
+  if (timeout !== 0 && !isReady()) {
+    const grows = entries.map(({ file, events }) => (canGrow(file, events) ? POLL.OUT : 0));
+    ready = waitForAny(kernel, isReady, { canGrow: grows.some(Boolean), isEmpty: count === 0 }, timeout)
+      ? results()
+      : grows;
   }
+  entries.forEach(({ at }, i) => {
+    memory.setU16(at + POLLFD.at.revents, ready[i]!);
+  });
+  return ready.filter(Boolean).length;
+}
+
+/** Waits until a descriptor is ready or the time is over. Returns false if a pipe is to grow. */
+function waitForAny(
+  kernel: Kernel,
+  isReady: () => boolean,
+  { canGrow, isEmpty }: { canGrow: boolean; isEmpty: boolean },
+  timeout: number,
+): boolean {
+  const { processes } = kernel.call;
+  const milliseconds = timeout < 0 ? Number.POSITIVE_INFINITY : timeout;
+  if (processes === undefined || (isEmpty && !processes.canLeave)) {
+    kernel.host.sleep(milliseconds);
+    return true;
+  }
+  if (canGrow && !processes.canLeave && !processes.runSuspendable(isReady)) return false;
+  if (!processes.waitFor(isReady, milliseconds) && timeout < 0) return processes.deadlock();
+  return true;
 }

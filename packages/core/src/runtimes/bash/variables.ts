@@ -3,7 +3,7 @@ import type { Guest } from '../../engine/guest.ts';
 import type { Variable } from '../../results/variable.ts';
 import { MAX_VARIABLES } from '../language.ts';
 import { copyToGuest } from '../memory/copy-to-guest.ts';
-import { callForking } from '../programs/fork.ts';
+import { callForking } from '../programs/suspendable-program.ts';
 import { OWN_VARIABLE } from './own-variables.ts';
 
 /** Prints variables and functions as declarations. */

@@ -9,6 +9,7 @@ const ERRORS = {
   ENOENT: [2, 'No such file or directory'],
   ESRCH: [3, 'No such process'],
   EINTR: [4, 'Interrupted system call'],
+  EINPROGRESS: [115, 'Operation now in progress'],
   EIO: [5, 'Input/output error'],
   E2BIG: [7, 'Argument list too long'],
   ENOEXEC: [8, 'Exec format error'],

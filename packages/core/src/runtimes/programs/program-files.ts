@@ -34,7 +34,7 @@ export interface BuiltProgram extends Omit<ProgramDescription, 'image'> {
 }
 
 /** A program that can be started. */
-interface PreparedProgram {
+export interface PreparedProgram {
   readonly compiled: CompiledModule;
   readonly image: Image;
 }

@@ -10,7 +10,7 @@ import { timeCalls } from '../../kernel/emscripten/time-calls.ts';
 import { syscallError } from '../../kernel/syscall-error.ts';
 import { guard, type HostFunctions } from '../../kernel/syscall-guard.ts';
 import { wasiFunctions } from '../../kernel/wasi.ts';
-import { forkCall } from './fork.ts';
+import { leaveStack } from './suspendable-program.ts';
 
 const refuse = (code: Parameters<typeof syscallError>[0]) => () => {
   throw syscallError(code);
@@ -53,9 +53,11 @@ function programFunctions(guest: Guest): HostFunctions {
     ...programProcessCalls(kernel, view),
     ...otherCalls(guest, descriptors['__syscall_poll']!),
   };
-  // No call of the kernel asks a program to wait yet.
-  const suspend = () => guest.deny('__sb_suspend');
-  return { ...guard(kernel.host, guarded, -1), __sb_fork: forkCall(guest), __sb_suspend: suspend };
+  return {
+    ...guard(kernel.host, guarded, -1),
+    __sb_fork: leaveStack(guest, 'fork'),
+    __sb_suspend: leaveStack(guest, 'wait'),
+  };
 }
 
 export const PROGRAM_LINKAGE: Linkage<Guest> = {
@@ -64,6 +66,7 @@ export const PROGRAM_LINKAGE: Linkage<Guest> = {
     wasi_snapshot_preview1: wasiFunctions(guest.kernel, guest.view, (code) => guest.exit(code)),
   }),
   overrides: [],
+  goesOn: true,
   interrupt: (guest) => {
     if (INTERRUPT in guest.exports) guest.call(INTERRUPT);
   },

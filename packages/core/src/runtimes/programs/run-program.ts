@@ -2,12 +2,11 @@
 import type { Guest } from '../../engine/guest.ts';
 import { argumentBytes } from '../../kernel/argument-text.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
-import { callForking } from './fork.ts';
 
 /** Lowest address of the stack that programs may use. Functions that do not check the stack need the rest. */
 const STACK_RESERVE_BYTES = 16_384;
 
-/** The exports of programs that the host uses; those of Asyncify exist only in programs that fork. */
+/** The exports of programs that the host uses; those of Asyncify exist only in programs that can leave their stack. */
 export const PROGRAM_EXPORTS = [
   '__indirect_function_table',
   '__stack_pointer',
@@ -55,16 +54,16 @@ function environment(env: readonly string[]): Record<string, string> {
   return record;
 }
 
-/** Runs the program of a command to its end, which is an exit: it throws `GuestStopped`. */
-export function runCommandLine(
+/** Prepares a guest for the program of a command, and returns the call that runs it. It ends with an exit: it throws `GuestStopped`. */
+export function commandLine(
   guest: Guest,
   command: string,
   { argv, env }: Pick<ExecRequest, 'argv' | 'env'>,
-): number {
+): { readonly name: string; readonly args: readonly number[] } {
   guest.kernel.env = environment(env);
   initialise(guest);
   // Programs with several commands choose by their name.
   const [name = command, ...args] = argv;
   const own = name.endsWith(`/${command}`) ? name : command;
-  return callForking(guest, 'run', [args.length + 1, copyTexts(guest, [own, ...args])]);
+  return { name: 'run', args: [args.length + 1, copyTexts(guest, [own, ...args])] };
 }

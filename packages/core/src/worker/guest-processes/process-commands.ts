@@ -12,10 +12,11 @@ import type { Volume } from '../../fs/volume.ts';
 import type { ExecRequest } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
 import { checkFileLayers, fileLayers } from '../../runtimes/programs/file-layers.ts';
-import { programProblem } from '../../runtimes/programs/program-files.ts';
+import { findProgram, programProblem } from '../../runtimes/programs/program-files.ts';
 import { BASH_PACKAGE, SHELL_COMMANDS } from '../../runtimes/programs/program-folders.ts';
 import { programCommands, scriptsByCommand } from '../../runtimes/programs/program-list.ts';
 import { startCommand } from '../../runtimes/programs/start-command.ts';
+import { isSuspendable } from '../../runtimes/programs/suspendable-program.ts';
 import { RUNTIMES } from '../../runtimes/registry/runtime-registry.ts';
 import { LAYER_TIME_MS, type Runtime } from '../../runtimes/runtime.ts';
 import type { RunJob } from '../protocol/messages.ts';
@@ -68,8 +69,8 @@ function startInterpreter(
 ): ChildProgram<Guest> {
   const { runtime } = image;
   const { header } = image.image;
-  const maxPages = Math.floor(account.freeBytes / PAGE_BYTES);
   if (!account.admits(header.pages * PAGE_BYTES)) throw syscallError('ENOMEM');
+  const maxPages = Math.floor(account.freeBytes / PAGE_BYTES);
   const volume = context.volume();
   if (image !== context.loaded) mountLayers(volume, image);
   const pool = poolOf(image);
@@ -108,13 +109,18 @@ const programCommand = (name: string): ProcessCommand => ({
   prepare: (_, request) => {
     const problem = programProblem(name);
     if (problem !== undefined) return { exitCode: 127, message: `${name}: ${problem}\n` };
-    return { start: (memory) => startCommand(name, request, memory) };
+    const program = findProgram(name);
+    return {
+      isNested: program !== undefined && !isSuspendable(program.compiled),
+      start: (memory) => startCommand(name, request, memory),
+    };
   },
 });
 
 const displayCommand: ProcessCommand = {
   name: 'display',
   prepare: ({ cwd, volume, display }, { argv }) => ({
+    isNested: false,
     perform: (runner) =>
       displayFiles(argv.slice(1), {
         volume: volume(),

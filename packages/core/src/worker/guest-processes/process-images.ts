@@ -3,7 +3,7 @@
  * The main thread chooses an image that has packages. A process of the same runtime as one that it descends from starts in the
  * same image, whose files it shares.
  */
-import type { ResolvedProgram, UnavailableProgram } from '../../engine/child-program.ts';
+import type { HostProgram, ResolvedProgram } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
 import type { MemoryAccount } from '../../engine/memory-account.ts';
 import { sha256Hex } from '../../framing/digest.ts';
@@ -88,13 +88,14 @@ export function inImage(
   context: ImageContext & { readonly cwd: BaseDirectory },
   request: ExecRequest,
   start: (found: FoundImage, memory: MemoryAccount) => ReturnType<ResolvedProgram<Guest>['start']>,
-): { perform(runner: Guest, fds: DescriptorTable): ResolvedProgram<Guest> | UnavailableProgram } {
+): HostProgram<Guest> {
   return {
+    isNested: true,
     perform: (_, fds) => {
       const found = findImage(runtime, context, request, fds);
       return 'problem' in found
         ? { exitCode: 1, message: `${runtime.name}: ${found.problem}\n` }
-        : { start: (memory) => start(found, memory) };
+        : { isNested: true, start: (memory) => start(found, memory) };
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The processes of one call. The program of the call is the first; the others are guests in the same thread, with its file tree
- * and what is left of its fuel, time and memory. One guest runs at a time: a child runs to its end inside a system call of
- * another process. All processes have ended when the call ends, however it ends.
+ * and what is left of its fuel, time and memory. One guest runs at a time. A C program that has to wait leaves its stack, and
+ * others run. Other programs wait inside of a system call, in which others run. All processes have ended when the call ends.
  */
 import type {
   ChildProgram,
@@ -12,11 +12,18 @@ import type {
 } from '../../engine/child-program.ts';
 import type { Guest } from '../../engine/guest.ts';
 import { MemoryAccount } from '../../engine/memory-account.ts';
+import { MemoryCopy } from '../../engine/memory-copy.ts';
 import { type GuestStop, GuestStopped } from '../../engine/run-context.ts';
 import type { BaseDirectory } from '../../fs/resolve-path.ts';
 import { type CallEnvironment, NO_CALL } from '../../kernel/call-environment.ts';
 import { DescriptorTable } from '../../kernel/descriptors.ts';
-import { type PipeBuffer, shortenPipe } from '../../kernel/pipe.ts';
+import {
+  hasRoomForWrites,
+  isYieldDue,
+  MAX_PIPE_BYTES,
+  type PipeBuffer,
+  shortenPipe,
+} from '../../kernel/pipe.ts';
 import {
   type DirectoryUser,
   type EndedProcess,
@@ -30,25 +37,36 @@ import {
   type SpawnRequest,
 } from '../../kernel/processes.ts';
 import { isSyscallError, syscallError } from '../../kernel/syscall-error.ts';
+import { BYTES_PER_FUEL, dropIdleGuests } from '../../runtimes/programs/suspendable-program.ts';
 import type { GuestToolCalls } from '../thread/guest-tool-calls.ts';
 
-const MAX_DEPTH = 8;
-const MAX_PROCESSES = 1000;
-/** Guests that exist at a time, processes that have not started, and processes that run inside system calls of each other. */
-const MAX_LIVE = 16;
+/** Processes that have not ended. */
+const MAX_ALIVE = 4096;
+/** Guests of processes that wait; the memory of others is only a copy. */
+const MAX_WAITING_GUESTS = 16;
+/** Processes that run inside system calls of each other: all of them share the stack of the thread. */
+const MAX_NESTED = 16;
 /** Fuel for starting a process, besides what its program copies. */
 const START_FUEL = 1_000_000;
+/** Fuel for looking at a process when another one is to run. */
+const LOOK_FUEL = 10;
 /** Numbers of processes differ from call to call of a session. */
-const PIDS_PER_CALL = MAX_PROCESSES + 1;
-const MAX_PID_BLOCKS = 4000;
+const PIDS_PER_CALL = 1001;
+const MAX_PIDS = 4000 * PIDS_PER_CALL;
 const FIRST_PID = 42;
 
 const DEADLOCK =
-  'sandbox: the process was to wait for a process that waits for it. A process runs to its end before the one that started it continues: write all input and close it before you read the output.\n';
+  'sandbox: all processes wait for each other. A process of python3 or node cannot wait for a process that waits for it: write all input and close it before you read the output.\n';
 const FULL_PIPE =
-  'sandbox: a pipe holds at most 16 MiB, and its reader cannot run before its writer ends. Use a file for more data.\n';
+  'sandbox: a pipe holds at most 16 MiB while python3 or node writes to it, and its reader cannot run before its writer ends. Use a file for more data.\n';
 const NO_MEMORY =
   'sandbox: there is not enough memory for another process; all processes of a call share its memory limit.\n';
+
+/** How many processes a call may start, and how deeply they may start each other. */
+export interface ProcessLimits {
+  readonly max_processes: number;
+  readonly max_process_depth: number;
+}
 
 /** Signals that do not end a process by default. The kernel has no job control. */
 const IGNORED: readonly number[] = [
@@ -63,18 +81,48 @@ const IGNORED: readonly number[] = [
 
 const encoder = new TextEncoder();
 
+interface RunOptions {
+  readonly nested?: boolean;
+  readonly untilMs?: number;
+  readonly eachOnce?: boolean;
+}
+
+/** What a process waits for. */
+interface Wait {
+  isReady(): boolean;
+  /** When it stops waiting, on the monotonic clock. */
+  readonly untilMs: number;
+}
+
 interface Process {
   readonly pid: number;
   readonly parent: Process | undefined;
   readonly depth: number;
-  /** Its directories and descriptors: those of its kernel, once it has one. */
+  /** Its directories and descriptors: those of its kernel while it runs. */
   user: DirectoryUser;
   umask: number;
-  state: 'pending' | 'running' | 'ended';
-  /** What it runs next: a program to start, or one that was forked. */
-  next: ProcessProgram<Guest> | ChildProgram<Guest> | undefined;
+  /** `running`: its frames are on the stack of the thread. `waiting`: it has left its stack. */
+  state: 'pending' | 'running' | 'waiting' | 'ended';
+  /** The program that it starts next. */
+  next: ProcessProgram<Guest> | undefined;
+  /** The program that it continues: it has been forked, or waits. */
+  program: ChildProgram<Guest> | undefined;
+  /** The last copy of its memory. Later copies share what has not changed. */
+  copy: MemoryCopy | undefined;
+  /** Set while it runs. */
   guest: Guest | undefined;
-  timeoutMs: number;
+  /** Whether the program that runs can leave its stack to wait. */
+  canLeave: boolean;
+  /** Whether its program is a C program, which often goes on after a failure. */
+  isSilent: boolean;
+  wait: Wait | undefined;
+  /** A signal that it has not received. */
+  signal: number;
+  /** When it has run last, in the order of runs. */
+  turn: number;
+  readonly timeoutMs: number;
+  /** When its own time limit ends. Undefined: it has not run. */
+  endsMs: number | undefined;
   status: number;
   /** It was stopped because its parent stopped waiting. To its parent, it runs until it is killed. */
   overdue: 'no' | 'hidden' | 'seen';
@@ -82,18 +130,30 @@ interface Process {
   questions: number;
 }
 
-/** A process that has a guest, because it runs or was forked. */
-const isLive = ({ state, guest }: Process) => state !== 'ended' && guest !== undefined;
+const NEW_PROCESS = {
+  next: undefined,
+  program: undefined,
+  copy: undefined,
+  guest: undefined,
+  canLeave: false,
+  isSilent: false,
+  wait: undefined,
+  signal: 0,
+  timeoutMs: 0,
+  endsMs: undefined,
+  status: 0,
+  overdue: 'no',
+  questions: 0,
+} as const;
+
+/** Whether a process would wait inside of the system call in which it is started. */
+const isNested = ({ next, program }: Process) =>
+  program === undefined
+    ? next !== undefined && 'isNested' in next && next.isNested
+    : program.suspension === undefined;
 
 const has = (fds: DescriptorTable, pipe: PipeBuffer, end: 'read' | 'write') =>
   fds.slots.some((file) => file?.kind === 'pipe' && file.pipe === pipe && file.end === end);
-
-/** The pipes that a process can read. */
-function pipesReadBy({ user }: Process): Set<PipeBuffer> {
-  const pipes = new Set<PipeBuffer>();
-  for (const file of user.fds.slots) if (file?.kind === 'pipe' && file.end === 'read') pipes.add(file.pipe);
-  return pipes;
-}
 
 function checkTexts(texts: readonly string[]): void {
   let bytes = 0;
@@ -121,31 +181,31 @@ export class ProcessTable {
   /** The running process last; the others wait for it. */
   readonly #stack: Process[];
   #started = 0;
+  #turns = 0;
   #isOver = false;
+  #isReclaiming = false;
   #isTelling = false;
   readonly #memory: MemoryAccount;
 
   constructor(
     top: Guest,
-    memoryBytes: number,
+    readonly limits: ProcessLimits & { readonly memory_bytes: number },
     readonly resolve: ResolveProgram<Guest>,
     /** What the program of the call is provided with. Its processes have no results, and of its tools only requests. */
     readonly call: CallEnvironment<GuestToolCalls> = NO_CALL,
   ) {
     const { kernel } = top;
     this.#top = {
+      ...NEW_PROCESS,
       pid: FIRST_PID,
       parent: undefined,
       depth: 0,
       user: kernel,
       umask: kernel.umask,
       state: 'running',
-      next: undefined,
       guest: top,
-      timeoutMs: 0,
-      status: 0,
-      overdue: 'no',
-      questions: 0,
+      isSilent: top.linkage.goesOn === true,
+      turn: 0,
     };
     this.#stack = [this.#top];
     this.#processes = kernel.endedChildren.map(({ pid, status }) => ({
@@ -158,7 +218,8 @@ export class ProcessTable {
       state: 'ended',
       guest: undefined,
     }));
-    this.#memory = new MemoryAccount(memoryBytes, () => kernel.pipeAccount.bytes);
+    this.#memory = new MemoryAccount(limits.memory_bytes, () => kernel.pipeAccount.bytes);
+    this.#memory.reclaim = (bytes) => this.#reclaim(bytes);
     top.memoryLimit.countIn(this.#memory);
     kernel.pipeAccount.freeBytes = () => this.#memory.freeBytes;
     kernel.beginCall({ ...call, processes: this.#callsOf(this.#top) });
@@ -184,7 +245,7 @@ export class ProcessTable {
     if (!keeps) kernel.closeAll(kernel.fds);
     // A program that has returned after a limit has left nothing half done, and nothing more runs.
     if (limitReached !== undefined) return;
-    for (const process of [...this.#processes]) this.#runPending(process);
+    this.#runOthers(this.#top, () => this.#processes.every(({ state }) => state === 'ended'));
     const reason = guest.limitReached;
     if (reason !== undefined) guest.stop({ reason, message: reason });
   }
@@ -198,6 +259,8 @@ export class ProcessTable {
       .map(({ pid, status }) => ({ pid, status }))
       .slice(-MAX_ENDED_CHILDREN);
     this.#processes = [];
+    this.#top.copy = undefined;
+    dropIdleGuests(this.#memory);
     kernel.endCall();
     kernel.pipeAccount.freeBytes = undefined;
     this.#top.guest!.memoryLimit.countIn(undefined);
@@ -218,14 +281,14 @@ export class ProcessTable {
       kill: (pid, signal) => table.#kill(process, pid, signal),
       die: (signal) => table.#die(process, signal),
       fill: (pipe) => table.#fill(process, pipe),
-      isShared: (pipe) => table.#others(process).some(({ user }) => has(user.fds, pipe, 'read')),
-      onFull: (pipe) => table.#onFull(process, pipe),
-      runFor: (pipes, timeoutMs) => table.#runWriter(pipes, timeoutMs),
-      isWaitedFor: (pipes) =>
-        table.#others(process).some(({ user }) => pipes.some((pipe) => has(user.fds, pipe, 'write'))),
-      runReady: () => {
-        if (table.#processes.length > 0) table.#runReady();
+      capacityOf: (pipe) => table.#capacityOf(process, pipe),
+      waitFor: (isReady, timeoutMs) => table.#waitFor(process, isReady, timeoutMs),
+      get canLeave() {
+        return process.canLeave;
       },
+      runSuspendable: (isReady) => table.#runOthers(process, isReady, { nested: false }),
+      sleep: (milliseconds) => table.#sleep(process, milliseconds),
+      deadlock: () => table.#deadlock(process),
       get directoryUsers() {
         return [table.#top, ...table.#processes]
           .filter(({ state }) => state !== 'ended')
@@ -234,18 +297,14 @@ export class ProcessTable {
     };
   }
 
-  get #running(): Process {
-    return this.#stack.at(-1)!;
+  /** The guest that runs, or in whose system call others run. */
+  get #runner(): Guest {
+    return this.#stack.findLast(({ guest }) => guest !== undefined)!.guest!;
   }
 
   /** Whether the running process has reached a limit of the call. No other process starts then. */
   get #isLimited(): boolean {
-    return this.#running.guest!.limitReached !== undefined;
-  }
-
-  /** Whether a process can start inside the running one: all of them share the stack of the thread. */
-  get #mayStart(): boolean {
-    return !this.#isLimited && this.#stack.length < MAX_LIVE;
+    return this.#runner.limitReached !== undefined;
   }
 
   #others(process: Process): Process[] {
@@ -254,30 +313,41 @@ export class ProcessTable {
 
   // ---- creating ----
 
-  /** Checks the limits and makes room for a process. */
+  /** Checks the limits. */
   #admit(parent: Process): void {
-    const { limitReached } = parent.guest!;
-    if (limitReached !== undefined || parent.depth >= MAX_DEPTH) throw syscallError('EAGAIN');
-    if (this.#started >= MAX_PROCESSES) throw syscallError('EAGAIN');
-    const pending = () => this.#processes.filter(({ state }) => state === 'pending');
-    if (pending().length >= MAX_LIVE) this.#runReady();
-    if (pending().length >= MAX_LIVE) throw syscallError('EAGAIN');
+    if (parent.guest!.limitReached !== undefined) throw syscallError('EAGAIN');
+    const { max_processes, max_process_depth } = this.limits;
+    if (parent.depth >= max_process_depth)
+      this.#refuse(parent, `processes start each other more than ${max_process_depth} levels deep`);
+    if (this.#started >= max_processes)
+      this.#refuse(parent, `a call starts at most ${max_processes} processes`);
+    const alive = () => this.#processes.reduce((sum, { state }) => sum + (state === 'ended' ? 0 : 1), 0);
+    if (alive() < MAX_ALIVE) return;
+    this.#runOthers(parent, () => alive() < MAX_ALIVE, { nested: false });
+    if (alive() >= MAX_ALIVE) this.#refuse(parent, `${MAX_ALIVE} processes are alive`);
   }
 
-  #add(parent: Process, fields: Pick<Process, 'user' | 'next' | 'timeoutMs' | 'guest'>): number {
+  /** A limit of ours stops a process from doing what it asks for. C programs often go on after that, with wrong results. */
+  #refuse({ isSilent }: Process, message: string, code: 'EAGAIN' | 'ENOMEM' | 'EDEADLK' = 'EAGAIN'): never {
+    if (isSilent) return this.#top.guest!.stop({ reason: 'process_limit', message });
+    throw syscallError(code);
+  }
+
+  #add(parent: Process, fields: Partial<Process> & Pick<Process, 'user'>): number {
     const { kernel } = this.#top.guest!;
     this.#started++;
-    const pid = FIRST_PID + (kernel.calls % MAX_PID_BLOCKS) * PIDS_PER_CALL + this.#started;
+    let at = kernel.calls * PIDS_PER_CALL + this.#started;
+    while (this.#processes.some(({ pid }) => pid === FIRST_PID + (at % MAX_PIDS))) at++;
+    const pid = FIRST_PID + (at % MAX_PIDS);
     this.#processes.push({
-      ...fields,
+      ...NEW_PROCESS,
       pid,
       parent,
       depth: parent.depth + 1,
       umask: parent.guest!.kernel.umask,
       state: 'pending',
-      status: 0,
-      overdue: 'no',
-      questions: 0,
+      turn: ++this.#turns,
+      ...fields,
     });
     return pid;
   }
@@ -290,6 +360,11 @@ export class ProcessTable {
     this.#admit(parent);
     const directory = cwd === undefined ? kernel.cwd : this.#directory(parent, cwd);
     const next = this.resolve(kernel.volume, directory, request);
+    if ('isNested' in next && next.isNested && this.#stack.length >= MAX_NESTED)
+      return this.#refuse(
+        parent,
+        `more than ${MAX_NESTED} processes of python3 and node wait for each other`,
+      );
     const table = inheritsAll ? kernel.fds.copy(true) : new DescriptorTable();
     try {
       for (const { child, parent: from } of fds) kernel.setDescriptor(table, child, from);
@@ -301,7 +376,6 @@ export class ProcessTable {
       user: { cwd: directory, fds: table },
       next,
       timeoutMs: timeoutMs ?? 0,
-      guest: undefined,
     });
   }
 
@@ -320,15 +394,27 @@ export class ProcessTable {
   #fork(parent: Process, create: ForkedProgram<Guest>): number {
     this.#admit(parent);
     const guest = parent.guest!;
-    const { kernel } = guest;
-    const live = () => [this.#top, ...this.#processes].filter(isLive).length;
-    if (live() >= MAX_LIVE) this.#runReady();
-    if (live() >= MAX_LIVE) throw syscallError('EAGAIN');
-    const program = create(this.#memory);
-    program.guest.memoryLimit.countIn(this.#memory);
-    guest.charge(START_FUEL + program.startFuel);
-    const user = { cwd: kernel.cwd, fds: kernel.fds.copy(false) };
-    return this.#add(parent, { user, next: program, timeoutMs: 0, guest: program.guest });
+    const { program, copy } = this.#withMemory(parent, () => create(this.#memory, parent.copy));
+    parent.copy?.release();
+    parent.copy = copy;
+    guest.charge(START_FUEL + copy.byteLength / BYTES_PER_FUEL);
+    const user = { cwd: guest.kernel.cwd, fds: guest.kernel.fds.copy(false) };
+    return this.#add(parent, { user, program, copy: copy.share(), isSilent: true });
+  }
+
+  /** Does what needs memory. If there is not enough, other processes run first, which may end. */
+  #withMemory<T>(process: Process, take: () => T): T {
+    for (let isLast = false; ; isLast = true) {
+      try {
+        return take();
+      } catch (cause) {
+        // RangeError: the host has no address space for another memory.
+        const isRefused = (isSyscallError(cause) && cause.code === 'ENOMEM') || cause instanceof RangeError;
+        if (!isRefused) throw cause;
+        if (isLast) return this.#refuse(process, NO_MEMORY.trim(), 'ENOMEM');
+      }
+      this.#runOthers(process, () => false, { nested: false, untilMs: 0, eachOnce: true });
+    }
   }
 
   /** Continues with another program. The program of the call runs it as a child and then exits. */
@@ -349,35 +435,138 @@ export class ProcessTable {
 
   // ---- running ----
 
-  /** Runs a process to its end, after those that can write to the pipes it reads. */
-  #runPending(process: Process, timeoutMs = Number.POSITIVE_INFINITY, started = new Set<Process>()): void {
-    if (process.state !== 'pending' || started.has(process)) return;
-    started.add(process);
-    for (const pipe of pipesReadBy(process))
-      for (const writer of this.#processes)
-        if (writer !== process && has(writer.user.fds, pipe, 'write'))
-          this.#runPending(writer, timeoutMs, started);
-    if (process.state === 'pending' && this.#mayStart) this.#run(process, timeoutMs);
+  /** Whether a process can run now. */
+  #canRun(process: Process, nowMs: number, nested: boolean): boolean {
+    const { state, wait, signal, endsMs } = process;
+    if (state === 'pending') return !isNested(process) || (nested && this.#stack.length < MAX_NESTED);
+    if (state !== 'waiting') return false;
+    return signal !== 0 || wait!.isReady() || nowMs >= Math.min(wait!.untilMs, endsMs!);
   }
 
-  #run(process: Process, timeoutMs: number): void {
-    const runner = this.#running.guest!;
+  /** Of the processes that can run, the one that has waited longest. */
+  #nextToRun(guest: Guest, nested: boolean): Process | undefined {
+    guest.charge(LOOK_FUEL * this.#processes.length);
+    const nowMs = guest.monotonic();
+    let next: Process | undefined;
+    for (const process of this.#processes)
+      if ((next === undefined || process.turn < next.turn) && this.#canRun(process, nowMs, nested))
+        next = process;
+    return next;
+  }
+
+  /**
+   * Runs other processes until `isReady`, until a time, or until none can run. With `eachOnce`, each that can run does so even if
+   * the time is over. Without `nested`, only those run that can leave their stack. Returns whether it is ready.
+   */
+  #runOthers(
+    caller: Process,
+    isReady: () => boolean,
+    { nested = true, untilMs = Number.POSITIVE_INFINITY, eachOnce = false }: RunOptions = {},
+  ): boolean {
+    const guest = caller.guest!;
+    const tried = new Set<Process>();
+    while (!isReady() && !this.#isLimited) {
+      const isOver = guest.monotonic() >= untilMs;
+      const next = isOver && !eachOnce ? undefined : this.#nextToRun(guest, nested);
+      if (isOver && (next === undefined || tried.has(next))) break;
+      if (next === undefined) {
+        if (!this.#pause(guest, untilMs)) break;
+        continue;
+      }
+      tried.add(next);
+      this.#run(next, eachOnce ? Number.POSITIVE_INFINITY : untilMs, nested);
+    }
+    return isReady();
+  }
+
+  /** Waits until a process can run again because of a time. Returns false if there is no such time. */
+  #pause(guest: Guest, untilMs: number): boolean {
+    const times = this.#processes.map(({ state, wait, endsMs }) =>
+      state === 'waiting' ? Math.min(wait!.untilMs, endsMs!) : Number.POSITIVE_INFINITY,
+    );
+    const endMs = times.reduce((least, time) => Math.min(least, time), untilMs);
+    if (endMs === Number.POSITIVE_INFINITY) return false;
+    guest.pause(Math.max(0, endMs - guest.monotonic()));
+    return true;
+  }
+
+  /** A process waits: it leaves its stack, or others run here. Returns false if it waits in vain. */
+  #waitFor(process: Process, isReady: () => boolean, timeoutMs: number): boolean {
+    const guest = process.guest!;
+    if (isReady()) return true;
+    if (this.#isLimited) throw syscallError('EINTR');
+    const untilMs = guest.monotonic() + timeoutMs;
+    if (!process.canLeave) return this.#runOthers(process, isReady, { untilMs });
+    process.wait = { isReady, untilMs };
+    throw syscallError('EINPROGRESS');
+  }
+
+  /** Waits while others run. */
+  #sleep(process: Process, milliseconds: number): void {
+    const guest = process.guest!;
+    const untilMs = guest.monotonic() + milliseconds;
+    if (this.#processes.length > 0) this.#runOthers(process, () => false, { untilMs, eachOnce: true });
+    const leftMs = untilMs - guest.monotonic();
+    if (leftMs > 0) guest.pause(leftMs);
+  }
+
+  #deadlock(process: Process): never {
+    if (this.#isLimited) throw syscallError('EINTR');
+    if (!process.isSilent) this.#tell(process, process.guest!, DEADLOCK);
+    return this.#refuse(process, DEADLOCK.trim(), 'EDEADLK');
+  }
+
+  /**
+   * Runs a process until it ends or waits. After `patienceEndsMs`, it is stopped. Without `nested`, it also stops before a program
+   * that cannot leave its stack.
+   */
+  #run(process: Process, patienceEndsMs: number, nested: boolean): void {
+    const runner = this.#runner;
+    process.endsMs ??=
+      process.timeoutMs > 0 ? runner.monotonic() + process.timeoutMs : Number.POSITIVE_INFINITY;
+    if (process.state === 'waiting' && runner.monotonic() >= process.endsMs) this.#end(process, SIGNAL.ALRM);
+    if (process.state === 'ended') return;
     process.state = 'running';
+    process.turn = ++this.#turns;
     this.#stack.push(process);
-    const startedMs = runner.monotonic();
-    let status: number = SIGNAL.KILL;
+    let status: number | undefined = SIGNAL.KILL;
     try {
-      while (process.next !== undefined && runner.limitReached === undefined)
-        status = this.#runProgram(process, runner, timeoutMs, runner.monotonic() - startedMs);
+      do status = this.#runProgram(process, runner, patienceEndsMs);
+      while (status !== undefined && runner.limitReached === undefined && this.#goesOn(process, nested));
     } finally {
       this.#stack.pop();
-      this.#end(process, status);
+      if (status === undefined) process.state = 'waiting';
+      else if (process.next !== undefined && runner.limitReached === undefined) process.state = 'pending';
+      else this.#end(process, status);
     }
-    this.#runOrphans(process);
   }
 
-  /** Runs the program that a process is to run next, and returns its status. The time of earlier programs counts. */
-  #runProgram(process: Process, runner: Guest, timeoutMs: number, usedMs: number): number {
+  /** Whether a process runs another program now, because exec has replaced the one before. */
+  #goesOn(process: Process, nested: boolean): boolean {
+    return process.next !== undefined && (nested || !isNested(process));
+  }
+
+  /** Runs the program of a process. Returns its status, or undefined if it waits. */
+  #runProgram(process: Process, runner: Guest, patienceEndsMs: number): number | undefined {
+    const program = process.program ?? this.#nextProgram(process, runner);
+    if (typeof program === 'number') return program;
+    const endsMs = process.endsMs!;
+    const patienceMs = Math.min(patienceEndsMs, endsMs) - runner.monotonic();
+    const stop = this.#runGuest(process, program, runner, patienceMs);
+    // The call ends, whatever the processes are that wait for each other.
+    const { stopped } = this.#top.guest!;
+    if (stopped !== undefined) return runner.stop(stopped);
+    if (stop === undefined) return undefined;
+    if (stop.reason === 'internal') return runner.stop(stop);
+    if (stop.reason === 'replaced') this.#closeForExec(process, runner);
+    if (stop.reason !== 'overdue') return statusOf(stop);
+    if (endsMs <= patienceEndsMs) return SIGNAL.ALRM;
+    process.overdue = 'hidden';
+    return SIGNAL.KILL;
+  }
+
+  /** Starts the next program of a process. Returns a status if there is nothing to run. */
+  #nextProgram(process: Process, runner: Guest): ChildProgram<Guest> | number {
     const found = process.next!;
     process.next = undefined;
     const next = 'perform' in found ? found.perform(runner, process.user.fds) : found;
@@ -385,31 +574,29 @@ export class ProcessTable {
       this.#tell(process, runner, next.message);
       return next.exitCode << 8;
     }
-    const program = 'guest' in next ? next : this.#start(process, next, runner);
-    if (program === undefined) return SIGNAL.KILL;
-    const limitMs = process.timeoutMs > 0 ? process.timeoutMs : Number.POSITIVE_INFINITY;
-    const stop = this.#runGuest(process, program, runner, Math.min(timeoutMs, limitMs) - usedMs);
-    // The call ends, whatever the processes are that wait for each other.
-    const { stopped } = this.#top.guest!;
-    if (stopped !== undefined) return runner.stop(stopped);
-    if (stop.reason === 'internal') return runner.stop(stop);
-    if (stop.reason === 'replaced') this.#closeForExec(process, runner);
-    if (stop.reason !== 'overdue') return statusOf(stop);
-    if (limitMs <= timeoutMs) return SIGNAL.ALRM;
-    process.overdue = 'hidden';
-    return SIGNAL.KILL;
+    return this.#start(process, next, runner) ?? SIGNAL.KILL;
   }
 
-  /** Runs the guest of a program as a child of the running guest. */
-  #runGuest(process: Process, program: ChildProgram<Guest>, runner: Guest, timeoutMs: number): GuestStop {
-    const { guest } = program;
+  /** Runs the guest of a program as a child of the running guest. Returns undefined if it waits. */
+  #runGuest(
+    process: Process,
+    program: ChildProgram<Guest>,
+    runner: Guest,
+    patienceMs: number,
+  ): GuestStop | undefined {
+    const guest = program.guest ?? this.#enter(process, program, runner);
     const { kernel } = guest;
-    const requests = this.call.tools?.forChild(guest);
-    process.guest = guest;
+    const { signal } = process;
+    const requests = program.suspension === undefined ? this.call.tools?.forChild(guest) : undefined;
+    Object.assign(process, { program, guest, signal: 0, wait: undefined });
+    process.canLeave = program.suspension !== undefined;
+    process.isSilent = guest.linkage.goesOn === true;
+    let stop: GuestStop | undefined = { reason: 'internal', message: '' };
     try {
-      runner.beginChild(guest, timeoutMs);
+      runner.beginChild(guest, patienceMs);
       this.#connect(process, guest, requests);
-      return stopOf(program);
+      stop = stopOf(program, signal);
+      return stop;
     } finally {
       process.user = { cwd: kernel.cwd, fds: kernel.fds };
       process.umask = kernel.umask;
@@ -418,11 +605,65 @@ export class ProcessTable {
       kernel.endCall();
       requests?.close();
       kernel.fds = new DescriptorTable();
+      if (stop !== undefined) process.program = undefined;
       try {
         runner.endChild(guest);
       } finally {
-        release(program);
+        if (stop !== undefined) this.#release(process, program);
       }
+    }
+  }
+
+  #release(process: Process, program: ChildProgram<Guest>): void {
+    program.guest?.memoryLimit.countIn(undefined);
+    program.release();
+    process.copy?.release();
+    process.copy = undefined;
+  }
+
+  // ---- memory ----
+
+  /** Gives the program of a process a guest again. */
+  #enter(process: Process, program: ChildProgram<Guest>, runner: Guest): Guest {
+    const copy = process.copy!;
+    if (this.#waitingWithGuests().length >= MAX_WAITING_GUESTS) this.#leave(this.#waitingWithGuests()[0]!);
+    const guest = this.#withMemory({ ...process, isSilent: true, guest: runner }, () =>
+      program.suspension!.enter(copy),
+    );
+    guest.memoryLimit.countIn(this.#memory);
+    runner.charge(copy.byteLength / BYTES_PER_FUEL);
+    return guest;
+  }
+
+  /** The processes that wait and have a guest; the one that has run longest ago first. */
+  #waitingWithGuests(): Process[] {
+    return this.#processes
+      .filter(({ state, program }) => state === 'waiting' && program?.guest !== undefined)
+      .sort((a, b) => a.turn - b.turn);
+  }
+
+  /** Replaces the guest of a process that waits by a copy of its memory. */
+  #leave(process: Process): void {
+    const { memory, memoryLimit } = process.program!.guest!;
+    memoryLimit.countIn(undefined);
+    const copy = MemoryCopy.of(memory, this.#memory, process.copy);
+    process.copy?.release();
+    process.copy = copy;
+    process.program!.suspension!.leave();
+    this.#runner.charge(copy.byteLength / BYTES_PER_FUEL);
+  }
+
+  /** Frees memory: copies take less than guests. */
+  #reclaim(bytes: number): void {
+    if (this.#isReclaiming) return;
+    this.#isReclaiming = true;
+    try {
+      for (const process of this.#waitingWithGuests()) {
+        if (this.#memory.freeBytes >= bytes) return;
+        this.#leave(process);
+      }
+    } finally {
+      this.#isReclaiming = false;
     }
   }
 
@@ -436,13 +677,14 @@ export class ProcessTable {
   #start(process: Process, found: ResolvedProgram<Guest>, runner: Guest): ChildProgram<Guest> | undefined {
     try {
       const program = found.start(this.#memory);
-      program.guest.memoryLimit.countIn(this.#memory);
+      program.guest!.memoryLimit.countIn(this.#memory);
       runner.charge(START_FUEL + program.startFuel);
       return program;
     } catch (cause) {
       // RangeError: the host has no address space for another memory.
       if (!(isSyscallError(cause) || cause instanceof RangeError))
-        runner.stop({ reason: 'internal', message: String(cause) });
+        return runner.stop({ reason: 'internal', message: String(cause) });
+      if (process.parent!.isSilent) return this.#refuse(process.parent!, NO_MEMORY.trim());
       this.#tell(process, runner, NO_MEMORY);
       return undefined;
     }
@@ -464,40 +706,24 @@ export class ProcessTable {
   #end(process: Process, status: number): void {
     const { kernel } = this.#top.guest!;
     if (process.state === 'ended') return;
-    const { next } = process;
-    if (next !== undefined && 'guest' in next) release(next);
-    process.next = undefined;
-    process.guest = undefined;
+    if (process.program !== undefined) this.#release(process, process.program);
+    Object.assign(process, {
+      program: undefined,
+      next: undefined,
+      wait: undefined,
+      guest: undefined,
+      status,
+    });
     process.state = 'ended';
-    process.status = status;
     kernel.closeAll(process.user.fds);
-  }
-
-  /** The children of a process that has ended run; nobody waits for them. */
-  #runOrphans(parent: Process): void {
-    for (const process of [...this.#processes]) {
-      if (process.parent !== parent) continue;
-      this.#runPending(process);
-      if (process.state === 'pending') this.#end(process, SIGNAL.HUP);
-      this.#forget(process);
-    }
+    // Its children have no parent that waits for them.
+    this.#processes = this.#processes.filter(
+      (other) => other.state !== 'ended' || other.parent!.state !== 'ended',
+    );
   }
 
   #forget(process: Process): void {
     this.#processes = this.#processes.filter((other) => other !== process);
-  }
-
-  /** Runs the processes that wait for no input of a process that cannot run. */
-  #runReady(): void {
-    for (const process of [...this.#processes])
-      if (process.state === 'pending' && this.#isReady(process)) this.#runPending(process);
-  }
-
-  #isReady(process: Process): boolean {
-    const busy = [this.#top, ...this.#processes].filter(({ state }) => state === 'running');
-    return [...pipesReadBy(process)].every(
-      (pipe) => pipe.writers === 0 || busy.every(({ user }) => !has(user.fds, pipe, 'write')),
-    );
   }
 
   /** Writes to the standard error of a process. What has no room in a pipe is lost: a full pipe would be reported again. */
@@ -518,35 +744,45 @@ export class ProcessTable {
 
   // ---- pipes ----
 
-  /** Runs a process that has not started and can write to one of the pipes. */
-  #runWriter(pipes: readonly PipeBuffer[], timeoutMs: number): boolean {
-    const writer = this.#processes.find(
-      ({ state, user }) => state === 'pending' && pipes.some((pipe) => has(user.fds, pipe, 'write')),
-    );
-    if (writer === undefined || !this.#mayStart) return false;
-    this.#runPending(writer, timeoutMs);
-    return true;
-  }
-
-  /** Returns true if the reader is at the end of its input, because the program of the call has ended. */
+  /** Waits for bytes in a pipe. Returns true if the reader is at the end of its input, because the program of the call has ended. */
   #fill(reader: Process, pipe: PipeBuffer): boolean {
-    while (pipe.length === 0 && pipe.writers > 0 && this.#runWriter([pipe], Number.POSITIVE_INFINITY));
-    if (pipe.length > 0 || pipe.writers === 0) return false;
-    if (this.#isLimited) throw syscallError('EINTR');
-    const waiting = this.#others(reader).filter(({ user }) => has(user.fds, pipe, 'write'));
-    if (waiting.length === 0) return false;
-    if (this.#isOver && waiting.every((process) => process === this.#top)) return true;
-    this.#tell(reader, reader.guest!, DEADLOCK);
-    throw syscallError('EDEADLK');
+    const writes = ({ user }: Process) => has(user.fds, pipe, 'write');
+    const isAtEnd = () =>
+      this.#isOver &&
+      this.#others(reader)
+        .filter(writes)
+        .every((other) => other === this.#top);
+    const isReady = () => pipe.length > 0 || pipe.writers === 0 || isAtEnd();
+    // Between its own ends, a process waits for nobody.
+    if (pipe.length === 0 && !this.#others(reader).some(writes)) return false;
+    if (!this.#waitFor(reader, isReady, Number.POSITIVE_INFINITY)) return this.#deadlock(reader);
+    return pipe.length === 0 && pipe.writers > 0;
   }
 
-  #onFull(writer: Process, pipe: PipeBuffer): never {
-    const readers = this.#others(writer).filter(({ user }) => has(user.fds, pipe, 'read'));
+  /** Up to how many bytes a process may write to a pipe. Waits for room if others read it. */
+  #capacityOf(writer: Process, pipe: PipeBuffer): number {
+    const { capacity } = pipe;
+    const hasRoom = () => pipe.readers === 0 || hasRoomForWrites(pipe);
+    if (isYieldDue(pipe)) this.#yield(writer);
+    if (hasRoom() || !this.#others(writer).some(({ user }) => has(user.fds, pipe, 'read'))) return capacity;
+    if (writer.canLeave) this.#waitFor(writer, hasRoom, Number.POSITIVE_INFINITY);
+    else if (this.#runOthers(writer, hasRoom, { nested: false })) return capacity;
+    // Its reader may be a process that would have to wait here. The pipe grows, so that the writer ends first.
+    if (pipe.length < MAX_PIPE_BYTES || this.#runOthers(writer, hasRoom)) return MAX_PIPE_BYTES;
     // A reader gets what is in the pipe, and then an error.
     pipe.isCutOff = true;
-    if (readers.some(({ state }) => state === 'running')) throw syscallError('EPIPE');
-    this.#tell(writer, writer.guest!, FULL_PIPE);
-    throw syscallError('EDEADLK');
+    if (this.#isLimited) throw syscallError('EINTR');
+    if (!writer.isSilent) this.#tell(writer, writer.guest!, FULL_PIPE);
+    return this.#refuse(writer, FULL_PIPE.trim(), 'EDEADLK');
+  }
+
+  /** Lets others run. A process that can leave its stack repeats its call then. */
+  #yield(process: Process): void {
+    if (this.#isLimited) return;
+    if (!process.canLeave)
+      return void this.#runOthers(process, () => false, { nested: false, untilMs: 0, eachOnce: true });
+    process.wait = { isReady: () => true, untilMs: 0 };
+    throw syscallError('EINPROGRESS');
   }
 
   // ---- waiting and signals ----
@@ -561,12 +797,16 @@ export class ProcessTable {
       (each) => each.parent === parent && (pid === -1 || each.pid === pid),
     );
     if (children.length === 0) throw syscallError('ECHILD');
-    const ended = children.find(({ state }) => state === 'ended');
-    const child = ended ?? children[0]!;
-    if (child.state === 'pending' && (!noHang || this.#isPolled(child, pid)))
-      this.#runPending(child, noHang ? undefined : timeoutMs);
-    if (child.state !== 'ended' && !noHang) throw syscallError(this.#isLimited ? 'EINTR' : 'EAGAIN');
-    if (child.state !== 'ended') return undefined;
+    const ended = () => children.find(({ state }) => state === 'ended');
+    const isEnded = () => ended() !== undefined;
+    if (noHang) this.#poll(parent, children[0]!, pid, isEnded);
+    else if (
+      !this.#waitFor(parent, isEnded, timeoutMs ?? Number.POSITIVE_INFINITY) &&
+      timeoutMs === undefined
+    )
+      return this.#deadlock(parent);
+    const child = ended();
+    if (child === undefined) return undefined;
     if (child.overdue !== 'no' && timeoutMs !== undefined) return undefined;
     if (child.overdue === 'hidden' && noHang) {
       child.overdue = 'seen';
@@ -577,9 +817,11 @@ export class ProcessTable {
   }
 
   /** A process that is asked for again and again has to run. Two questions may precede a signal: Popen.kill asks one itself. */
-  #isPolled(child: Process, pid: number): boolean {
-    child.questions++;
-    return child.questions > 2 && pid !== -1 && this.#isReady(child);
+  #poll(parent: Process, child: Process, pid: number, isEnded: () => boolean): void {
+    if (isEnded() || ++child.questions <= 2 || pid === -1) return;
+    if (!parent.canLeave) return void this.#runOthers(parent, isEnded, { untilMs: 0, eachOnce: true });
+    child.questions = 1;
+    this.#yield(parent);
   }
 
   #kill(sender: Process, pid: number, signal: number): void {
@@ -592,7 +834,9 @@ export class ProcessTable {
     if (target === undefined) throw syscallError(pid === this.#top.pid ? 'EPERM' : 'ESRCH');
     if (IGNORED.includes(signal)) return;
     if (target.state === 'running') throw syscallError('EPERM');
-    if (target.state === 'pending') this.#end(target, signal);
+    if (target.state === 'pending' || (target.state === 'waiting' && signal === SIGNAL.KILL))
+      this.#end(target, signal);
+    else if (target.state === 'waiting') target.signal = signal;
     else if (target.overdue !== 'no') {
       target.overdue = 'no';
       target.status = signal;
@@ -606,19 +850,16 @@ export class ProcessTable {
   }
 }
 
-/** Gives the memory of a program back to the call. */
-function release(program: ChildProgram<Guest>): void {
-  program.guest.memoryLimit.countIn(undefined);
-  program.release();
-}
-
-/** Runs a program and returns how it stopped. */
-function stopOf(program: ChildProgram<Guest>): GuestStop {
-  const { guest } = program;
+/** Runs a program and returns how it stopped; undefined if it waits. */
+function stopOf(program: ChildProgram<Guest>, signal: number): GuestStop | undefined {
+  const guest = program.guest!;
   try {
-    const exitCode = program.run();
+    const exitCode = program.run(signal);
     const reason = guest.limitReached;
-    return reason === undefined ? { reason: 'exit', message: '', exitCode } : { reason, message: reason };
+    if (exitCode === undefined && reason === undefined) return undefined;
+    return reason === undefined
+      ? { reason: 'exit', message: '', exitCode: exitCode! }
+      : { reason, message: reason };
   } catch (cause) {
     if (cause instanceof GuestStopped) return cause.stop;
     // The report of the runtime cannot be read.

@@ -41,7 +41,14 @@ export interface RunLimits
   extends ImageLimits,
     Pick<
       Policy,
-      'stdout_max_bytes' | 'stderr_max_bytes' | 'workspace_max_bytes' | 'workspace_max_files' | 'home' | 'cwd'
+      | 'max_processes'
+      | 'max_process_depth'
+      | 'stdout_max_bytes'
+      | 'stderr_max_bytes'
+      | 'workspace_max_bytes'
+      | 'workspace_max_files'
+      | 'home'
+      | 'cwd'
     > {
   readonly deterministic: { readonly seed: number; readonly startMs: number } | undefined;
 }

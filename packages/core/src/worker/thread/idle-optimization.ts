@@ -33,6 +33,8 @@ const EMPTY_WORKSPACE: TreeUpdate = {
 const LIMITS: Omit<RunLimits, 'memory_bytes'> = {
   fuel_budget: 100_000_000,
   timeout_seconds: 2,
+  max_processes: 0,
+  max_process_depth: 0,
   stdout_max_bytes: 64 * 1024,
   stderr_max_bytes: 64 * 1024,
   workspace_max_bytes: 1024 * 1024,

@@ -141,12 +141,12 @@ function connect(thread: ThreadContext, received: ReceivedJob, prepared: Prepare
     volume: () => guest.kernel.volume,
     display: (message: Uint8Array) => results.receive(message),
   };
-  const processes = new ProcessTable(
-    guest,
-    job.limits.memory_bytes,
-    (...program) => resolveProgram(context, ...program),
-    { input: inputOf(run, job), hasResults: true, tools, findPackages: packageFinder(run) },
-  );
+  const processes = new ProcessTable(guest, job.limits, (...program) => resolveProgram(context, ...program), {
+    input: inputOf(run, job),
+    hasResults: true,
+    tools,
+    findPackages: packageFinder(run),
+  });
   guest.kernel.volume.takeExceededLimit();
   return { ...prepared, tools, processes };
 }

@@ -3,8 +3,8 @@ import type { Guest } from '../../../engine/guest.ts';
 import type { Entry } from '../../../fs/flat-entries.ts';
 import type { RuntimeBuild } from '../../build/runtime-build.ts';
 import { USER_ENV } from '../../programs/account.ts';
-import { callForking } from '../../programs/fork.ts';
 import { FORK_EXPORTS, initialise, PROGRAM_EXPORTS } from '../../programs/run-program.ts';
+import { callForking } from '../../programs/suspendable-program.ts';
 import { type Handles, LAYER_TIME_MS } from '../../runtime.ts';
 import { bash } from '../index.ts';
 
