@@ -73,6 +73,18 @@ const PROGRAMS: readonly Program[] = [
     exit_code: 1,
   },
   {
+    title: 'bash goes on after an error that discards a command',
+    runtime: 'bash',
+    code: code`
+      declare -i n=1/0
+      set -- a; shift 0 label; echo no
+      echo "after $?"
+    `,
+    stdout: 'after 1\n',
+    stderr:
+      'main.sh: line 1: declare: 1/0: division by 0 (error token is "0")\nmain.sh: line 2: shift: too many arguments\n',
+  },
+  {
     title: 'bash names the line of a syntax error',
     runtime: 'bash',
     code: 'echo a\n\necho )\necho b\n',

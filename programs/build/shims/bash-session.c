@@ -26,7 +26,7 @@ extern char **environ;
 extern time_t shell_start_time;
 extern struct timeval shellstart;
 extern int startup_state, loop_level, continuing, breaking, executing_list, comsub_ignore_return, return_catch_flag,
-    wait_intr_flag, parse_and_execute_level, line_number, running_trap;
+    wait_intr_flag, parse_and_execute_level, line_number, running_trap, indirection_level;
 int shell_main(int argc, char **argv, char **envp) __asm__("main");
 void __stdio_exit(void);
 void __funcs_on_exit(void);
@@ -48,8 +48,10 @@ enum { MAX_FUNCTION_DEPTH = 1000 };
 static pid_t session;
 static jmp_buf session_start;
 static int replaced;
-/* The program is a file, not the text of `bash -c`. */
-static int is_file;
+/* The program is a file, not the text of `bash -c`; it has called exit or failed with `set -e`. */
+static int is_file, has_exited;
+/* The text of the file whose commands are being read. */
+static char *reading;
 
 static int in_session(void) { return session && session == getpid(); }
 
@@ -103,6 +105,7 @@ int __sb_exec(const char *path, char *const argv[], char *const envp[])
 /* In a session, exit and a failure with `set -e` leave functions and redirections like any other jump: the shell goes on. */
 void jump_to_top_level(int value)
 {
+  if (value != DISCARD) has_exited = EXITED;
   sh_longjmp(top_level, in_session() && (value == ERREXIT || value == EXITBLTIN) ? EXITPROG : value);
 }
 
@@ -195,13 +198,27 @@ static int after_exit_trap(void)
   return last_command_exit_value & 0xff;
 }
 
+/* Reads and runs commands as for a script: after an error that discards a command, the next line runs. */
+static int run_file(char *text)
+{
+  has_exited = 0;
+  reading = text;
+  push_stream(1);
+  with_input_from_string(text, dollar_vars[0]);
+  reader_loop();
+  if (!has_exited) return last_command_exit_value & 0xff;
+  leave_all();
+  return EXITED | after_exit_trap();
+}
+
 static int evaluate(char *text)
 {
+  if (is_file) return run_file(text);
   switch (setjmp_nosigs(top_level)) {
   case NOT_JUMPED:
     return parse_and_execute(text, dollar_vars[0], SEVAL_NOHIST | SEVAL_RESETLINE) & 0xff;
   case FORCE_EOF:
-    if (!is_file) last_command_exit_value = 127;
+    last_command_exit_value = 127;
     /* fall through */
   case EXITPROG:
     leave_all();
@@ -216,6 +233,10 @@ static int finish(int status)
 {
   session = 0;
   fflush(NULL);
+  if (reading) pop_stream();
+  free(reading);
+  reading = NULL;
+  indirection_level = 0;
   if (!(status & EXITED)) return status;
   /* Else the first command that fails would end the next program too. */
   change_flag('e', FLAG_OFF);

@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: 'fce5cb19d35a6c2617d71c8810e48038d424406ee17f613f1c167a0fdee90e82',
+    sha256: 'ce4068c0cdbcf00765080d391bc655578913e394c4388f7f161b1fd0684e7aa5',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],
