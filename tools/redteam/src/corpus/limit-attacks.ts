@@ -71,21 +71,19 @@ const depthAttacks = (runtime: RuntimeName): ProgramAttack[] =>
 const shellAttacks: readonly ProgramAttack[] = [
   {
     name: 'processes-without-end',
-    code: "n=0; trap 'echo $((n <= 1000))' EXIT; while (:); do n=$((n + 1)); done",
-    policy: { fuel_budget: 1e12, timeout_seconds: 60 },
-    outcomes: ['finished'],
-    expect: { stdout: /^1\n$/ },
+    code: 'while (:); do :; done; echo wrong',
+    policy: { fuel_budget: 1e12, timeout_seconds: 60, max_processes: 1000 },
+    outcomes: ['process_limit'],
   },
   {
     name: 'deep-processes',
     code: 'f() { bash -c "echo deeper; $(declare -f f); f"; }; f 2>/dev/null | wc -l',
     policy: { timeout_seconds: 60 },
-    outcomes: ['finished'],
-    expect: { stdout: /^\s*[1-8]\n$/ },
+    outcomes: ['process_limit'],
   },
   {
     name: 'pipes-full-of-data',
-    code: "for i in 1 2 3; do head -c 20000000 /dev/zero | (sleep 1; wc -c); done 2>/dev/null | awk '$1 > 16777216 { bad = 1 } END { exit bad }'",
+    code: "for i in 1 2 3; do head -c 20000000 /dev/zero | (sleep 1; wc -c); done 2>/dev/null | awk '$1 != 20000000 { bad = 1 } END { exit bad }'",
     policy: { fuel_budget: 1e12, timeout_seconds: 60 },
     outcomes: ['finished'],
   },
@@ -93,7 +91,7 @@ const shellAttacks: readonly ProgramAttack[] = [
     name: 'memory-of-many-shells',
     code: 'x=$(head -c 3000000 /dev/zero | tr "\\0" a); f() { (echo ${#x}; [ $1 -gt 0 ] && f $(($1 - 1))); }; f 30',
     policy: { memory_bytes: 32 * MiB, timeout_seconds: 60 },
-    outcomes: ['finished', 'memory_limit'],
+    outcomes: ['finished', 'memory_limit', 'process_limit'],
   },
   {
     name: 'memory-of-copies-inside-each-other',
@@ -104,7 +102,7 @@ exec {w}>&\${C[1]} {r}<&\${C[0]}
 for i in {1..8}; do { grow; read -r line <&$r; echo "\${#x}"; } & done
 grow; read -r line <&$r; echo "\${#x}"`,
     policy: { memory_bytes: 128 * MiB, fuel_budget: 1e12, timeout_seconds: 60 },
-    outcomes: ['finished', 'memory_limit'],
+    outcomes: ['finished', 'memory_limit', 'process_limit'],
   },
   {
     name: 'workspace-file-as-program',

@@ -42,7 +42,7 @@ const recursion: Readonly<Record<string, RecursiveProgram>> = {
   evaluations: ['f() { eval f; }; f', 'finished', 2_000_000_000],
   sources: ['echo ". ./self" > self; . ./self', 'stack_overflow'],
   substitutions: ['for ((i = 0; i < 300; i++)); do x="\\${y:-$x}"; done; eval "echo $x"', 'finished'],
-  subshells: ['f() { (f); }; f', 'finished'],
+  subshells: ['f() { (f); }; f', 'process_limit', 2_000_000_000],
   arithmetic: ['x=x; echo $((x))', 'finished'],
 };
 
