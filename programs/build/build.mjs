@@ -15,6 +15,7 @@ import { buildAwk } from './awk.mjs';
 import { buildBash } from './bash.mjs';
 import { buildBzip2, buildXz, buildZstd } from './compression.mjs';
 import { buildGit } from './git.mjs';
+import { GNU_PROGRAMS } from './gnu.mjs';
 import { buildUnzip, buildZip } from './infozip.mjs';
 import { buildJq } from './jq.mjs';
 import { buildQuickJs } from './quickjs.mjs';
@@ -37,6 +38,7 @@ const PROGRAMS = [
   { name: 'quickjs', folder: 'programs', build: buildQuickJs },
   { name: 'bash', folder: 'packages/bash', build: buildBash },
   { name: 'git', folder: 'packages/bash', build: buildGit },
+  ...GNU_PROGRAMS,
 ];
 
 const manifestFile = (folder) => join(ROOT, folder, 'manifest.json');

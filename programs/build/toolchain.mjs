@@ -87,6 +87,11 @@ export class Toolchain {
     return [...['libc.a', 'libdlmalloc.a', 'libstubs.a'].map((name) => join(folder, name)), BUILTINS];
   }
 
+  /** The path of the linker. */
+  get linker() {
+    return execFileSync('sh', ['-c', 'command -v wasm-ld-22']).toString().trim();
+  }
+
   unpack(name, patches = []) {
     return unpack(
       name,

@@ -25,8 +25,7 @@ test.each([
   ['kill -INT $$', 130, 'EndedBySignal', 'signal 2'],
   ['bash -c "kill -9 \\$\\$"', 137, 'EndedBySignal', 'share its limits'],
   ['diff -y /dev/null /dev/zero', 2, 'UnsupportedOption', 'Use diff, or diff -u'],
-  ['df --total', 1, 'UnsupportedOption', 'Add the columns with awk'],
-  ['ls --hyperlink', 1, 'UnsupportedOption', 'ls --help lists them'],
+  ['ls --hyperlinks', 2, 'UnsupportedOption', 'ls --help lists its options'],
 ])('%s', async (code, exit_code, error_type, says) => {
   const result = await sandbox.execute(code);
   const guidance = result.metadata['error_guidance'] as { error_type: string; actionable_guidance: string[] };

@@ -85,7 +85,7 @@ describe('a shell program', () => {
     ['sudo ls', 'CommandNotFound', /leave sudo out/],
     ['cat Data.csv', 'FileNotFound', /data\.csv/],
     ['./data.csv', 'CannotExecute', /chmod \+x data\.csv/],
-    ['ls --hyperlink', 'UnsupportedOption', /toybox/],
+    ['ls --hyperlinks', 'UnsupportedOption', /--help/],
     ['if true; then', 'SyntaxError', /could not parse/],
     ['set -e\nfalse', 'CommandFailed', /set -e/],
   ])('that fails gets guidance: %s', async (code, type, advice) => {

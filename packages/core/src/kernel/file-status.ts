@@ -1,5 +1,5 @@
 /** What stat and fstat report about a file, a directory, a link, a device or a pipe. */
-import type { Node } from '../fs/nodes.ts';
+import type { DirNode, Node } from '../fs/nodes.ts';
 import type { FILE_TYPE } from './abi.ts';
 import type { DeviceKind } from './devices.ts';
 
@@ -12,9 +12,20 @@ export interface FileStatus {
   mtimeMs: number;
 }
 
+/** Folders with more entries have a link count of 1, which says that it is not known. */
+const MAX_COUNTED_ENTRIES = 1000;
+
+/** A folder has a link in its parent, one in itself, and one in each folder in it. */
+function folderLinks({ entries, readonly }: DirNode): number {
+  if (readonly || entries.size > MAX_COUNTED_ENTRIES) return 1;
+  let count = 2;
+  for (const { kind } of entries.values()) if (kind === 'dir') count++;
+  return count;
+}
+
 export function nodeStatus(node: Node): FileStatus {
   const size = node.kind === 'file' ? node.size : node.kind === 'symlink' ? node.target.length : 4096;
-  const nlink = node.kind === 'file' ? node.nlink : 1;
+  const nlink = node.kind === 'file' ? node.nlink : node.kind === 'dir' ? folderLinks(node) : 1;
   return { kind: node.kind, ino: node.ino, mode: node.mode & 0o7777, nlink, size, mtimeMs: node.mtimeMs };
 }
 

@@ -14,6 +14,10 @@ import { pollDescriptors } from './poll.ts';
 
 const BLOCK_BYTES = 4096;
 
+/** Units of 512 bytes. The target of a link takes none. */
+const blocks = ({ kind, size }: FileStatus) =>
+  kind === 'symlink' ? 0 : Math.ceil(size / BLOCK_BYTES) * (BLOCK_BYTES / 512);
+
 function writeStatus(memory: GuestMemory, out: number, status: FileStatus): number {
   const at = out >>> 0;
   memory.bytes(at, STAT.size).fill(0);
@@ -22,7 +26,7 @@ function writeStatus(memory: GuestMemory, out: number, status: FileStatus): numb
   memory.setU32(at + STAT.at.nlink, status.nlink);
   memory.setI64(at + STAT.at.size, status.size);
   memory.setU32(at + STAT.at.blksize, BLOCK_BYTES);
-  memory.setU32(at + STAT.at.blocks, Math.ceil(status.size / 512));
+  memory.setU32(at + STAT.at.blocks, blocks(status));
   const seconds = Math.floor(status.mtimeMs / 1000);
   const nanoseconds = Math.floor((status.mtimeMs - seconds * 1000) * 1e6);
   for (const field of ['atime', 'mtime', 'ctime'] as const) {

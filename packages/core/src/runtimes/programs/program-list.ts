@@ -57,10 +57,12 @@ export function programsByCommand(): ReadonlyMap<string, FoundProgram> {
 
 let scripts: ReadonlyMap<string, string> | undefined;
 
-/** The commands of this installation that are scripts: their texts by name. */
+/** The commands of this installation that are scripts and not C programs: their texts by name. */
 export function scriptsByCommand(): ReadonlyMap<string, string> {
   scripts ??= new Map(
-    programFolders().flatMap((folder) => Object.entries(readProgramList(folder)?.scripts ?? {})),
+    programFolders()
+      .flatMap((folder) => Object.entries(readProgramList(folder)?.scripts ?? {}))
+      .filter(([name]) => !programsByCommand().has(name)),
   );
   return scripts;
 }

@@ -17,7 +17,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ruby: "There is no Ruby: use python3 -c '…'",
   rg: "Use grep -rn 'pattern' .",
   fd: "Use find . -name '*.txt'",
-  gawk: 'Use awk',
   wget: 'Use curl -fsSLO URL, or curl -fsSL URL to print a document',
   nano: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
   vim: 'There are no editors: write files with cat > file <<EOF, and change them with sed -i',
@@ -57,14 +56,10 @@ function assignmentLine(name: string, input: AnalysisInput): string | undefined 
     : undefined;
 }
 
-/** What to use instead of options that toybox lacks, by command and option. */
+/** What to use instead of options that commands lack, by command and option. */
 const OPTION_SUBSTITUTES: Readonly<Record<string, string>> = {
-  'sort R': 'Use shuf',
-  'sort parallel': 'Leave the option out: a call uses one processor',
   'diff y': 'Use diff, or diff -u',
   'diff c': 'Use diff -u',
-  'cp reflink': 'Leave the option out',
-  'df total': 'Add the columns with awk',
 };
 
 function optionSubstitute(command: string, text: string): string | undefined {
@@ -136,7 +131,7 @@ export const shellRules: readonly Rule[] = [
     lines: ({ subject, text }) => [
       `${oneLine(subject, 60)} does not have this option: ${oneLine(text)}`,
       optionSubstitute(subject, text),
-      `Commands are those of toybox, which have the common options of the GNU versions; ${oneLine(subject, 60)} --help lists them`,
+      `${oneLine(subject, 60)} --help lists its options`,
     ],
   }),
   shellRule({
