@@ -1,12 +1,14 @@
 /** @module-tag full */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { folderOfFile } from '../support/folders.ts';
 import { call, httpClient, startHttp } from '../support/mcp.ts';
 import { sharedByFile } from '../support/shared.ts';
 import { newDatabase } from '../support/shared-postgres.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { writeToolsConfig } from '../tools/tool-server.ts';
 import { framed, httpTasks, stdioTasks } from './task-sessions.ts';
 
@@ -229,14 +231,116 @@ describe('a question about a request', () => {
   });
 });
 
-test('servers that can share a database offer no tasks: a call returns its result', async () => {
-  await using shared = await startHttp({ store: await newDatabase(), tokens: TOKENS });
-  const client = await httpTasks(shared, ANN);
-  onTestFinished(() => client.close());
-  const result = await client.send(framed('tools/call', { name: 'execute_code', arguments: LONG }));
-  expect(result).toMatchObject({ result: { structuredContent: { stdout: 'long\n', result: 42 } } });
-  expect(await client.send(framed('tasks/get', { taskId: 'any' }))).toMatchObject({
-    error: { code: -32601 },
+describe('a task of servers that share a database', () => {
+  let servers: Awaited<ReturnType<typeof startHttp>>[];
+  let first: Client;
+  let second: Client;
+  beforeAll(async () => {
+    const settings = { store: await newDatabase(), tokens: TOKENS, tools_config: config };
+    servers = [await startHttp(settings), await startHttp(settings)];
+    [first, second] = (await Promise.all(servers.map((one) => httpTasks(one, ANN)))) as [Client, Client];
+  });
+  afterAll(async () => {
+    await Promise.all([first, second].map((client) => client?.close()));
+    await Promise.all((servers ?? []).map((one) => one.close()));
+  });
+
+  test('can be followed and cancelled at any of them', async () => {
+    const long = await start(first, LONG);
+    const endless = await start(first, ENDLESS);
+    expect(await get(second, long)).toMatchObject({ status: 'working' });
+    await second.send(framed('tasks/cancel', { taskId: endless }));
+    await waitFor(second, endless, 'cancelled');
+    expect((await waitFor(second, long, 'completed')).result!.structuredContent).toMatchObject({
+      result: 42,
+    });
+  });
+
+  // guarantee: approval
+  test('can be answered at any of them', async () => {
+    const taskId = await start(first, ASKS);
+    for (const [client, key] of [
+      [second, 'call_1'],
+      [first, 'call_2'],
+    ] as const) {
+      const { inputRequests } = await waitFor(client, taskId, 'input_required');
+      if (!(key in (inputRequests as object))) throw new Error(`no question ${key}`);
+      const inputResponses = { [key]: { action: 'accept', content: { decision: 'allow' } } };
+      await client.send(framed('tasks/update', { taskId, inputResponses }));
+      if (key === 'call_1')
+        while (!('call_2' in ((await waitFor(first, taskId, 'input_required'))['inputRequests'] as object)))
+          await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const { result } = await waitFor(second, taskId, 'completed');
+    expect(result!.structuredContent).toMatchObject({ stdout: 'one\ntwo\n' });
+  });
+});
+
+test('a call whose task cannot be stored returns its result', async () => {
+  const database = new URL(await newDatabase());
+  const proxy = await TcpProxy.start(Number(database.port));
+  database.port = String(proxy.port);
+  const lonely = await startHttp({ store: database.href, tokens: TOKENS });
+  const client = await httpTasks(lonely, ANN);
+  onTestFinished(async () => {
+    proxy.close();
+    await client.close();
+    await lonely.close().catch(() => {});
+  });
+  const result = client.send(framed('tools/call', { name: 'execute_code', arguments: LONG }));
+  await vi.waitFor(() => expect(lonely.state.pool.running).toBe(1), 60_000);
+  proxy.close();
+  expect(await result).toMatchObject({ result: { structuredContent: { stdout: 'long\n', result: 42 } } });
+});
+
+describe('a task whose server loses its database', () => {
+  const connected = async () => {
+    const store = await newDatabase();
+    const address = new URL(store);
+    const proxy = await TcpProxy.start(Number(address.port));
+    address.port = String(proxy.port);
+    const servers = [
+      await startHttp({ store: address.href, tokens: TOKENS }),
+      await startHttp({ store, tokens: TOKENS }),
+    ];
+    const clients = await Promise.all(servers.map((one) => httpTasks(one, ANN)));
+    onTestFinished(async () => {
+      proxy.close();
+      await Promise.all(clients.map((client) => client.close()));
+      await Promise.all(servers.map((one) => one.close().catch(() => {})));
+    });
+    return { store, proxy, clients: clients as [Client, Client] };
+  };
+
+  test('is failed at the other servers when that server has shown no sign of life for a minute', async () => {
+    const { store, proxy, clients } = await connected();
+    const [lost, other] = clients;
+    const taskId = await start(lost, ENDLESS);
+    expect(await get(other, taskId)).toMatchObject({ status: 'working' });
+    proxy.close();
+    const client = new pg.Client(store);
+    await client.connect();
+    await client.query(
+      `UPDATE llm_wasm_sandbox.cancellations SET requested_at = requested_at - interval '1 min'`,
+    );
+    await client.end();
+    expect(await get(other, taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: -32603, message: expect.stringContaining('Make the call again') },
+    });
+  });
+
+  test('has its result when the database is back', async () => {
+    const { proxy, clients } = await connected();
+    const [first, second] = clients;
+    const taskId = await start(first, LONG);
+    proxy.refuse(true);
+    expect((await waitFor(first, taskId, 'completed')).result!.structuredContent).toMatchObject({
+      result: 42,
+    });
+    expect(await get(second, taskId)).toMatchObject({ status: 'working' });
+    proxy.refuse(false);
+    await waitFor(second, taskId, 'completed');
   });
 });
 

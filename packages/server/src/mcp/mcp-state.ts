@@ -22,12 +22,17 @@ export class McpState {
     this.roundCodec = createRoundCodec(() => coordination.signingKey());
   }
 
-  /** The tasks of a tenant; undefined if other servers with the same database, which cannot see them, answer its requests. */
-  tasksOf({ id, storeName }: Tenant): TaskStates | undefined {
-    const { coordination } = this.server;
-    if (coordination.isShared) return undefined;
-    const tasks = this.#tasks.get(id) ?? new TaskStates(coordination.values(`${storeName}/tasks`));
-    this.#tasks.set(id, tasks);
+  /** The tasks of a tenant. */
+  tasksOf({ id, storeName }: Tenant): TaskStates {
+    let tasks = this.#tasks.get(id);
+    if (tasks === undefined) {
+      const { coordination } = this.server;
+      tasks = new TaskStates(
+        coordination.values(`${storeName}/tasks`),
+        coordination.cancellations?.(storeName),
+      );
+      this.#tasks.set(id, tasks);
+    }
     return tasks;
   }
 

@@ -51,12 +51,7 @@ export async function callAsTask(
 ): Promise<ToolCallResult> {
   const { mcp, tenant, request, input } = context;
   const tasks = mcp.tasksOf(tenant);
-  if (
-    tasks === undefined ||
-    !declaresTasks(request) ||
-    input.state !== undefined ||
-    tasks.calls.count() >= MAX_TASKS
-  )
+  if (!declaresTasks(request) || input.state !== undefined || tasks.calls.count() >= MAX_TASKS)
     return callTool(tool, args, context);
   const task = newTask();
   const controller = new AbortController();
@@ -72,12 +67,19 @@ export async function callAsTask(
   };
   const after = (end: Ended) => stateAfter(task, end, asked.state && { ...round, state: asked.state });
   const state = first === undefined ? { task } : after(first);
-  await tasks.add(state);
+  try {
+    await tasks.add(state);
+  } catch (cause) {
+    // Nobody could follow the call as a task, so this request waits for it.
+    const end = await ended;
+    if (isInputRequiredResult(end.result)) throw cause;
+    return end.result;
+  }
   // The end of this request no longer ends the call.
   unlink();
   if (first === undefined)
     reportFailure(
-      ended.then((end) => tasks.add(after(end))),
+      ended.then((end) => tasks.end(after(end))),
       context,
     );
   const { inputRequests: _, ...seed } = state.task;
@@ -152,7 +154,6 @@ const taskParams = z.looseObject({ taskId: z.string().max(100) });
 /** Registers `tasks/get`, `tasks/update` and `tasks/cancel`. */
 export function registerTasks(server: McpServer, mcp: McpState, tenant: Tenant): void {
   const tasks = mcp.tasksOf(tenant);
-  if (tasks === undefined) return;
   const handle = (
     method: string,
     answer: (found: TaskState, context: CallContext) => object | Promise<object>,
@@ -201,6 +202,10 @@ async function findTask(tasks: TaskStates, taskId: string): Promise<TaskState> {
       'There is no such task. Tasks expire an hour after their creation, and earlier if there are many.',
     );
   const { task } = found;
+  if (task.status === 'working' && (await tasks.isLost(taskId))) {
+    const message = 'The server that ran the program has ended, and its result is lost. Make the call again.';
+    return { task: { ...task, status: 'failed', error: { code: ProtocolErrorCode.InternalError, message } } };
+  }
   if (task.status !== 'input_required') return found;
   const { inputRequests: _, ...rest } = task;
   // This server is continuing the program with the answers.
@@ -219,7 +224,7 @@ async function continueTask(
 ): Promise<void> {
   const { tool, session_id, request, state } = round!;
   const { mcp, tenant } = context;
-  const tasks = mcp.tasksOf(tenant)!;
+  const tasks = mcp.tasksOf(tenant);
   let isLate = false;
   const run: RunnableTool['run'] = async (_, call) => {
     const owner = { tenant: tenant.id, request };
@@ -236,13 +241,13 @@ async function continueTask(
   // Another answer came first, and what follows it is the state of the task.
   if (isLate) return;
   const next = asked.state && { ...round!, state: asked.state };
-  await tasks.add(stateAfter(task, end, next));
+  await tasks.end(stateAfter(task, end, next));
 }
 
 /** Cancels the program of a task: one that waits for a person by continuing it without approval. */
 async function cancelTask(found: TaskState, context: CallContext): Promise<void> {
   const { taskId, status } = found.task;
-  const { calls } = context.mcp.tasksOf(context.tenant)!;
+  const { calls } = context.mcp.tasksOf(context.tenant);
   if (status === 'input_required')
     return continueTask(
       found,
@@ -250,5 +255,5 @@ async function cancelTask(found: TaskState, context: CallContext): Promise<void>
       context,
       AbortSignal.abort(),
     );
-  if (status === 'working') calls.cancel(taskId);
+  if (status === 'working' && calls.cancel(taskId) === 0) await calls.shared?.request(taskId);
 }
