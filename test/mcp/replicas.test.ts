@@ -118,19 +118,29 @@ function page(server: HttpServer) {
 }
 
 describe('the timeline of a session in the playground', () => {
-  test('shows calls on other servers as steps', async () => {
+  test('is the same on all servers, with the steps of each', async () => {
     const [one, two] = servers.map(page) as [ReturnType<typeof page>, ReturnType<typeof page>];
     const { session_id } = await one.post('', { language: 'javascript' });
     const start = await one.run(session_id, 'let n = 1');
-    await two.run(session_id, 'n += 1');
-    const { nodes } = await one.snapshot(session_id);
-    expect(nodes.map(({ label, kind }) => [kind, label])).toEqual([
-      ['start', 'New session'],
-      ['call', 'let n = 1'],
-      ['call', '1 call from another client'],
+    expect(await two.snapshot(session_id)).toEqual(await one.snapshot(session_id));
+    const added = await two.run(session_id, 'n += 1');
+    const rolledBack = await one.post(`/${session_id}/rollback`, { node: start });
+    await one.run(session_id, 'console.log(n)');
+    // A client without a timeline.
+    await run(second, session_id, 'n = 10');
+    const shown = await two.snapshot(session_id);
+    expect(shown).toEqual(await one.snapshot(session_id));
+    expect(shown.nodes.map(({ label, kind, parent }) => [kind, label, parent])).toEqual([
+      ['start', 'New session', null],
+      ['call', 'let n = 1', 1],
+      ['call', 'n += 1', start],
+      ['rollback', 'Rolled back to: let n = 1', start],
+      ['call', 'console.log(n)', rolledBack.node],
+      ['call', '1 call from another client', expect.any(Number)],
     ]);
-    await one.post(`/${session_id}/rollback`, { node: start });
-    expect(await run(second, session_id, 'console.log(n)')).toBe('1');
+    // Every server can return to the steps of the others.
+    await one.post(`/${session_id}/rollback`, { node: added });
+    expect(await run(first, session_id, 'console.log(n)')).toBe('2');
   });
 });
 

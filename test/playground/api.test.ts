@@ -1,9 +1,12 @@
 /** The interface of the playground over HTTP, as the page and hostile clients use it. */
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
+import { createSandbox, diskStore } from 'llm-wasm-sandbox';
 import type { HttpServer } from 'llm-wasm-sandbox/mcp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseTimeline, serializeTimeline } from '../../packages/server/src/playground/saved-timeline.ts';
+import { Timeline } from '../../packages/server/src/playground/timeline.ts';
 import { runCliHere } from '../support/cli.ts';
 import { folderOfFile } from '../support/folders.ts';
 import { startHttp } from '../support/mcp.ts';
@@ -383,4 +386,93 @@ describe('a request that no rule permits', () => {
     };
     expect((await resume(others, late)).status).toBe(404);
   });
+});
+
+describe('the timeline of a stored session', () => {
+  const data_dir = folderOfFile();
+  let stored: HttpServer;
+  const start = async () => {
+    stored = await startHttp({ playground: true, tokens: TOKENS, store: });
+  };
+  const restart = async () => {
+    await stored.close();
+    await start();
+  };
+  beforeAll(start);
+  afterAll(() => stored.close());
+
+  test('survives a restart of the server with its branches, code and output', async () => {
+    const to = stored;
+    const session = await newSession({ to });
+    const first = await run(session, 'x = 1\nprint("one")', to);
+    await run(session, 'x = 2', to);
+    await post(`sessions/${session}/rollback`, { node: first.id }, { to });
+    await run(session, '1 / 0', to);
+    const branch = (await post(`sessions/${session}/fork`, { node: first.id }, { to })).json.session_id;
+    const before = await snapshot(session, to);
+    expect(before.nodes.map(({ kind }: Node) => kind)).toEqual([
+      'start',
+      'call',
+      'call',
+      'rollback',
+      'call',
+      'fork',
+    ]);
+    await restart();
+    const after = await snapshot(session, stored);
+    expect(after).toEqual(before);
+    const { json } = await api(`sessions/${session}/nodes/${first.id}`, { to: stored });
+    expect(json.detail).toMatchObject({ code: 'x = 1\nprint("one")', output: [{ text: 'one\n' }] });
+    // Steps from before the restart can be returned to.
+    await post(`sessions/${session}/rollback`, { node: before.nodes[2].id }, { to: stored });
+    await run(session, 'print(x)', stored);
+    const { nodes, head, detail } = await snapshot(session, stored);
+    expect(detail.output).toEqual([{ stream: 'stdout', text: '2\n' }]);
+    expect(nodes.at(-1)).toMatchObject({ id: head, parent: nodes.at(-2).id });
+    expect((await snapshot(branch, stored)).nodes[0].label).toContain(`Branch of ${session}`);
+    const { sessions } = (await api('sessions', { to: stored })).json;
+    expect(sessions.map(({ session_id }: { session_id: string }) => session_id).sort()).toEqual(
+      [session, branch].sort(),
+    );
+  });
+
+  test('shows calls of other clients, loses steps whose state is gone, and ends with the session', {
+    tags: 'full',
+  }, async () => {
+    const session = await newSession({ to: stored });
+    const { checkpoint } = await run(session, 'x = 1', stored);
+    await stored.close();
+    const store = diskStore(join(data_dir, 'caller-alice'));
+    const sandbox = await createSandbox({ runtime: 'python', session_id: session, store });
+    await sandbox.execute('x = 2');
+    await sandbox.deleteCheckpoint(checkpoint!);
+    await sandbox.close();
+    await start();
+    const { nodes, head } = await snapshot(session, stored);
+    expect(nodes.at(-1)).toMatchObject({ id: head, label: '1 call from another client' });
+    expect(nodes[1]).toMatchObject({ kind: 'call', label: 'x = 1' });
+    expect(nodes[1]).not.toHaveProperty('checkpoint');
+    // A session that is created again under the same name has a timeline of its own.
+    await stored.close();
+    await store.delete(session);
+    await (await createSandbox({ runtime: 'python', session_id: session, store })).close();
+    await start();
+    expect((await snapshot(session, stored)).nodes).toMatchObject([{ kind: 'start', label: 'New session' }]);
+    await api(`sessions/${session}`, { method: 'DELETE', to: stored });
+    expect(readdirSync(join(data_dir, 'timelines-alice'))).not.toContain(`${session}.json`);
+  });
+});
+
+test.each([
+  ['no JSON', '{'],
+  ['another version', '{"version":2}'],
+  ['a head that is not a step', undefined],
+])('a stored timeline with %s is ignored', (_, text) => {
+  const owner = { created_at: '2026-01-01T00:00:00Z', calls: 1 };
+  const timeline = new Timeline();
+  timeline.add({ kind: 'start', label: 'x', status: 'ok' });
+  const saved = Buffer.from(serializeTimeline(owner, timeline));
+  expect(parseTimeline(owner, saved)).toMatchObject({ head: 1, calls: 1 });
+  const damaged = text ?? saved.toString().replace('"head":1', '"head":2');
+  expect(parseTimeline(owner, Buffer.from(damaged))).toBeUndefined();
 });

@@ -153,7 +153,11 @@ export class ApiDispatcher implements Protocol {
     playgroundSession?.timeline.emit({ type: 'deleted' });
   }
 
-  async close(): Promise<void> {}
+  /** Waits until all timelines are saved. */
+  async close(): Promise<void> {
+    const opened = [...this.#tenants.values()].flatMap((known) => [...known.values()]);
+    await Promise.allSettled(opened.map(async (opening) => (await opening).save()));
+  }
 }
 
 /** A name for a new session. */

@@ -17,8 +17,10 @@ import type {
 import { additionText, formatItems, SandboxError, shownCall } from '@llm-wasm-sandbox/core/internal';
 import type { ServerState } from '../server/server-state.ts';
 import type { Tenant } from '../server/tenant.ts';
+import type { SavedTimeline } from './saved-timeline.ts';
 import { MAX_LABEL_CHARS, stepLabel, stepStatus } from './step-label.ts';
 import { Timeline, type TimelineNode } from './timeline.ts';
+import { TimelineSaver } from './timeline-saver.ts';
 
 /** Automatic checkpoints of one session. A session can have 32 checkpoints in total. */
 const MAX_AUTOMATIC = 20;
@@ -54,21 +56,62 @@ export class PlaygroundSession {
   #knownCalls = 0;
   lastUsedMs = Date.now();
 
+  readonly #saver: TimelineSaver;
+
   private constructor(
     readonly session: Session,
     readonly host: SessionHost,
-  ) {}
+  ) {
+    this.#saver = new TimelineSaver(host.tenant.timelines, session, (cause) => host.state.clientError(cause));
+  }
 
-  /** Opens the timeline of a session, which begins with its checkpoints. */
+  /** Opens the timeline of a session: the saved one, or a new one that begins with the checkpoints of the session. */
   static async open(session: Session, host: SessionHost, origin?: string): Promise<PlaygroundSession> {
     const opened = new PlaygroundSession(session, host);
-    await opened.#start(origin);
+    const saved = await opened.#saver.load();
+    if (saved === undefined) await opened.#start(origin);
+    else await opened.#continue(saved);
     return opened;
+  }
+
+  /** Continues a saved timeline, and corrects what has changed since it was saved. */
+  async #continue({ calls, head, nodes, details }: SavedTimeline): Promise<void> {
+    const { session, timeline } = this;
+    this.#knownCalls = calls;
+    timeline.restore(head, nodes, details);
+    const paused = await session.paused();
+    const checkpoints = new Set((await session.checkpoints()).map(({ name }) => name));
+    for (const { id, status, checkpoint } of nodes) {
+      const isOver = status === 'running' || (status === 'paused' && paused === undefined);
+      if (isOver) timeline.update(id, { status: 'stopped' });
+      if (checkpoint !== undefined && !checkpoints.has(checkpoint))
+        timeline.update(id, { checkpoint: undefined });
+    }
+    const known = new Set(nodes.map(({ checkpoint }) => checkpoint));
+    this.#addCheckpoints(
+      nodes[0]!.id,
+      // Other automatic ones belong to steps of a server that has not saved its timeline yet.
+      [...checkpoints].filter((name) => !known.has(name) && !AUTOMATIC.test(name)),
+    );
+    if (paused !== undefined && !nodes.some(({ status }) => status === 'paused')) this.#addPaused(paused);
+  }
+
+  #addCheckpoints(parent: number, names: readonly string[]): void {
+    for (const name of names)
+      this.timeline.add(
+        { kind: 'checkpoint', label: name, status: 'ok', checkpoint: name },
+        { parent, movesHead: false },
+      );
   }
 
   #addPaused({ code, language }: PausedExecution): void {
     const { id } = this.timeline.add({ kind: 'call', label: stepLabel(code), status: 'paused', language });
     this.timeline.begin(id, code);
+  }
+
+  /** Saves the timeline, if the server stores timelines. */
+  save(): Promise<void> {
+    return this.#saver.save(this.timeline, () => this.#knownCalls);
   }
 
   async #start(origin: string | undefined): Promise<void> {
@@ -93,10 +136,11 @@ export class PlaygroundSession {
     return this.#running === undefined && !this.#isChanging;
   }
 
-  /** What a page shows. */
+  /** What a page shows. Its steps are stored, so that a page of another server also shows them. */
   async snapshot() {
     const { session, timeline } = this;
     const paused = await this.refresh();
+    await this.#saver.idle();
     const { session_id, calls } = session.session;
     const { nodes, head } = timeline;
     const shown = paused && { ...paused, pending: paused.pending.map(shownCall) };
@@ -114,15 +158,22 @@ export class PlaygroundSession {
     return paused;
   }
 
-  /** Adds a step for calls of other clients. */
+  /** Continues with the timeline that another server has saved, and adds a step for calls that no timeline contains. */
   async #noteOtherCalls(): Promise<void> {
+    const known = this.#knownCalls;
     const { calls } = this.session.session;
-    const others = calls - this.#knownCalls;
     this.#knownCalls = calls;
+    if (calls <= known) return;
+    const saved = await this.#saver.load();
+    const isNewer = saved !== undefined && saved.calls > known && this.isIdle;
+    if (isNewer) await this.#continue(saved);
+    this.#knownCalls = calls;
+    const others = calls - (isNewer ? saved.calls : known);
     if (others <= 0) return;
     const label = `${formatItems(others, 'call')} from another client`;
     const { id } = this.timeline.add({ kind: 'call', label, status: 'ok' });
     await this.#checkpointStep(id);
+    void this.save();
   }
 
   /** Starts a program. The step is returned at once; the timeline reports the rest. */
@@ -185,6 +236,7 @@ export class PlaygroundSession {
       .finally(() => {
         this.#running = undefined;
         this.timeline.emit({ type: 'files' });
+        void this.save();
       });
   }
 
@@ -320,6 +372,7 @@ export class PlaygroundSession {
       return await work();
     } finally {
       this.#isChanging = false;
+      void this.save();
     }
   }
 

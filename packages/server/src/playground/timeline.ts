@@ -18,8 +18,10 @@ export const TIMELINE_LIMITS = {
   outputChunks: 2000,
 } as const;
 
-type NodeKind = 'start' | 'call' | 'files' | 'checkpoint' | 'fork' | 'rollback';
-type NodeStatus = 'running' | 'paused' | 'ok' | 'failed' | 'stopped';
+export const NODE_KINDS = ['start', 'call', 'files', 'checkpoint', 'fork', 'rollback'] as const;
+export const NODE_STATUSES = ['running', 'paused', 'ok', 'failed', 'stopped'] as const;
+type NodeKind = (typeof NODE_KINDS)[number];
+type NodeStatus = (typeof NODE_STATUSES)[number];
 
 /** One step of a session. */
 export interface TimelineNode {
@@ -95,6 +97,29 @@ export class Timeline {
   #nextId = 1;
   #head = 0;
 
+  /** Replaces the steps by those that were saved. */
+  restore(
+    head: number,
+    nodes: readonly TimelineNode[],
+    details: readonly (readonly [number, CallDetail])[],
+  ): void {
+    const gone = [...this.#nodes.keys()];
+    for (const id of gone) this.#forget(id);
+    this.#nodes.clear();
+    for (const node of nodes) this.#nodes.set(node.id, node);
+    for (const [id, detail] of details) {
+      const outputChars = detail.output.reduce((sum, { text }) => sum + text.length, 0);
+      const entry = { detail, chars: 0, outputChars };
+      this.#details.set(id, entry);
+      // biome-ignore lint/plugin: the details of one call, which the timeline limits
+      this.#count(id, entry, JSON.stringify(detail).length);
+    }
+    this.#nextId = Math.max(...this.#nodes.keys()) + 1;
+    this.#head = head;
+    if (gone.length > 0) this.emit({ type: 'removed', ids: gone });
+    for (const node of nodes) this.emit({ type: 'node', node, head });
+  }
+
   /** The step whose state the session has. */
   get head(): number {
     return this.#head;
@@ -106,6 +131,11 @@ export class Timeline {
 
   node(id: number): TimelineNode | undefined {
     return this.#nodes.get(id);
+  }
+
+  /** The details of the calls that have them, oldest first. */
+  get details(): (readonly [number, CallDetail])[] {
+    return [...this.#details].map(([id, { detail }]) => [id, detail] as const);
   }
 
   /** The details of a call as they are now. */

@@ -49,7 +49,7 @@ import type { ServerSettings } from './settings.ts';
 import { SharedFuel } from './shared-fuel.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { type PolicyMaximums, Tenant } from './tenant.ts';
-import { sandboxesFolder, TokenTable } from './tokens.ts';
+import { sandboxesFolder, TokenTable, timelinesFolder } from './tokens.ts';
 
 /** How long calls may take to end after they have been cancelled, including the grace period of their programs. */
 const CANCEL_MS = 3000;
@@ -218,6 +218,7 @@ export class ServerState {
         coordination: this.coordination,
         storeName: tenantInStore(id),
         workspaces: this.#workspaces(id),
+        timelines: this.#timelines(id),
         sandboxRecords: this.#sandboxRecords(id),
       });
       this.#tenants.set(id, tenant);
@@ -231,6 +232,13 @@ export class ServerState {
     const { commit } = this.settings;
     const store = this.#store!.storeFor(`${tenantInStore(id)}/default`, '');
     return openSessions({ store, commit, lease: 'call' });
+  }
+
+  /** The timelines of the playground, if it is on and sessions are stored. */
+  #timelines(id: string): SessionBlobs | undefined {
+    return this.settings.playground
+      ? this.#store?.blobsFor(tenantInStore(id), timelinesFolder(id), 'session_blobs')
+      : undefined;
   }
 
   /** The records of sandboxes of E2B, in the store if there is one. */

@@ -62,7 +62,7 @@ export type PolicyMaximums = Readonly<Record<LimitName, number>>;
 interface TenantOptions
   extends Pick<
     Tenant,
-    'storeName' | 'policy' | 'network' | 'maximums' | 'logger' | 'packages' | 'sandboxRecords'
+    'storeName' | 'policy' | 'network' | 'maximums' | 'logger' | 'packages' | 'timelines' | 'sandboxRecords'
   > {
   readonly coordination: Coordination;
   /** Has the default workspace as its only session; undefined if it is not shared with other servers. */
@@ -85,6 +85,8 @@ export class Tenant {
   readonly logger: EventLogger;
   /** Sources of the packages that programs can import. */
   readonly packages: readonly string[];
+  /** What the playground shows of the sessions; undefined if it is not stored. */
+  readonly timelines: SessionBlobs | undefined;
   /** The records of sandboxes of E2B. */
   readonly sandboxRecords: SessionBlobs;
   readonly #workspaces: SessionRegistry | undefined;
@@ -103,6 +105,7 @@ export class Tenant {
     this.maximums = options.maximums;
     this.logger = options.logger;
     this.packages = options.packages;
+    this.timelines = options.timelines;
     this.sandboxRecords = options.sandboxRecords;
     this.recent = new RecentResults(coordination.values(storeName), coordination.isShared);
     this.#workspaces = workspaces;
@@ -262,6 +265,7 @@ export class Tenant {
     } catch (cause) {
       throw await this.#withSessionList(cause);
     }
+    await this.timelines?.delete(session_id);
     await this.sandboxRecords.delete(session_id);
   }
 

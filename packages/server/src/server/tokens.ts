@@ -14,6 +14,9 @@ interface TenantToken {
 const UNNAMED_PREFIX = 'token-';
 const DIGEST_CHARS = 16;
 
+/** The folder in the store for the timelines that the playground shows of the sessions of a tenant. */
+export const timelinesFolder = (tenant: string) => `timelines-${tenant}`;
+
 /** The folder in the store for the records of the sandboxes of a tenant. */
 export const sandboxesFolder = (tenant: string) => `sandboxes-${tenant}`;
 
