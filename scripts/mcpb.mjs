@@ -1,6 +1,6 @@
 /**
  * Packs the server as an extension for desktop clients (.mcpb): a production install of the package with its parts, and a manifest whose
- * tools come from the built server. The official mcpb tool validates and packs it. Needs a build. `--check`
+ * tools and prompts come from the built server. The official mcpb tool validates and packs it. Needs a build. `--check`
  * only generates and validates the manifest.
  */
 import { execFileSync } from 'node:child_process';
@@ -20,6 +20,7 @@ const { name, version, description, license, engines, bin } = JSON.parse(
 );
 const { toolTable } = await import(at('packages/server/dist/mcp/tools/index.js'));
 const { resolveSettings } = await import(at('packages/server/dist/server/resolve-settings.js'));
+const { PROMPTS } = await import(at('packages/server/dist/mcp/prompts.js'));
 
 const entryPoint = `node_modules/${name}/${bin[name]}`;
 
@@ -57,6 +58,17 @@ const manifest = {
     name: tool.name,
     description: firstSentence(tool.description),
   })),
+  prompts: PROMPTS.map((prompt) => {
+    const names = Object.keys(prompt.args.shape);
+    const placeholders = Object.fromEntries(names.map((one) => [one, `\${arguments.${one}}`]));
+    const { name: promptName, description: promptDescription } = prompt;
+    return {
+      name: promptName,
+      description: promptDescription,
+      arguments: names,
+      text: prompt.text(placeholders),
+    };
+  }),
   compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: engines.node } },
 };
 

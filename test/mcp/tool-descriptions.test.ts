@@ -75,7 +75,14 @@ describe('tool descriptions', () => {
     const minimal = ['mcp', '--log-level', 'silent', '--tools', 'minimal'];
     const { client: other } = await stdioClient('legacy', minimal);
     const listed = (await other.listTools()).tools;
+    const { prompts } = await other.listPrompts();
     const texts = [JSON.stringify(listed), other.getInstructions()!];
+    for (const { name, arguments: args = [] } of prompts) {
+      const given = Object.fromEntries(
+        args.map((one) => [one.name, one.name === 'language' ? 'python' : 'x']),
+      );
+      texts.push(JSON.stringify(await other.getPrompt({ name, arguments: given })));
+    }
     await other.close();
     expect(listed).toHaveLength(3);
     const missing = tools.map(({ name }) => name).filter((name) => !listed.some((one) => one.name === name));

@@ -381,6 +381,13 @@ for i in range(300): open(f'{folder}/{i}', 'w').close()`;
     expect(text).not.toContain('createSandbox');
   });
 
+  test('prompts are listed and filled in', async () => {
+    const { prompts } = await client.listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual(['analyse_csv', 'convert_document', 'debug_error']);
+    const { messages } = await client.getPrompt({ name: 'analyse_csv', arguments: { file: 'sales.csv' } });
+    expect(messages[0]?.content).toMatchObject({ type: 'text', text: expect.stringContaining('sales.csv') });
+  });
+
   test('resources are listed, completed and read; a missing one is a protocol error', async () => {
     await call(client, 'write_file', { path: 'r/one.txt', content: 'one' });
     const { resources } = await client.listResources();

@@ -17,6 +17,7 @@ import type { Tenant } from '../server/tenant.ts';
 import { callRequest, recordRejectedCall } from './call-tool.ts';
 import { clientInput } from './client-input.ts';
 import type { McpState } from './mcp-state.ts';
+import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import { offerResultApp } from './result-app.ts';
 import { callAsTask, isTask, registerTasks, TASKS_EXTENSION } from './tasks.ts';
@@ -27,9 +28,10 @@ import { toolTable } from './tools/index.ts';
 const SERVER_NAME = 'llm-wasm-sandbox';
 /** How long clients may cache the lists, which depend only on the settings. */
 const LIST_TTL_MS = 3_600_000;
-/** Tools depend only on the settings, and changes to workspace files are not announced. */
+/** Tools and prompts depend only on the settings, and changes to workspace files are not announced. */
 const STATIC_LISTS = {
   tools: { listChanged: false },
+  prompts: { listChanged: false },
   resources: { listChanged: false },
 };
 
@@ -57,12 +59,13 @@ export function serverFactory(mcp: McpState, options: McpServerOptions = {}): Se
         instructions,
         capabilities: { ...STATIC_LISTS, extensions, ...options.capabilities },
         maxToolInputElements: JSON_LIMITS.members,
-        cacheHints: { 'tools/list': hint, 'resources/templates/list': hint },
+        cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/templates/list': hint },
       },
     );
     for (const tool of tools) registerTool(server, tool, mcp, tenant);
     const { settings, telemetry, mainThread } = state;
     registerResources(server, { tenant, settings, log: telemetry.log, mainThread });
+    registerPrompts(server, settings);
     registerTasks(server, mcp, tenant);
     acceptTasks(server);
     offerResultApp(server);
