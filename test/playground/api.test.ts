@@ -389,10 +389,10 @@ describe('a request that no rule permits', () => {
 });
 
 describe('the timeline of a stored session', () => {
-  const data_dir = folderOfFile();
+  const folder = folderOfFile();
   let stored: HttpServer;
   const start = async () => {
-    stored = await startHttp({ playground: true, tokens: TOKENS, store: });
+    stored = await startHttp({ playground: true, tokens: TOKENS, store: folder });
   };
   const restart = async () => {
     await stored.close();
@@ -442,7 +442,7 @@ describe('the timeline of a stored session', () => {
     const session = await newSession({ to: stored });
     const { checkpoint } = await run(session, 'x = 1', stored);
     await stored.close();
-    const store = diskStore(join(data_dir, 'caller-alice'));
+    const store = diskStore(join(folder, 'caller-alice'));
     const sandbox = await createSandbox({ runtime: 'python', session_id: session, store });
     await sandbox.execute('x = 2');
     await sandbox.deleteCheckpoint(checkpoint!);
@@ -459,7 +459,7 @@ describe('the timeline of a stored session', () => {
     await start();
     expect((await snapshot(session, stored)).nodes).toMatchObject([{ kind: 'start', label: 'New session' }]);
     await api(`sessions/${session}`, { method: 'DELETE', to: stored });
-    expect(readdirSync(join(data_dir, 'timelines-alice'))).not.toContain(`${session}.json`);
+    expect(readdirSync(join(folder, 'timelines-alice'))).not.toContain(`${session}.json`);
   });
 });
 

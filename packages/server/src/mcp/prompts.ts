@@ -4,7 +4,7 @@ import { LANGUAGE_NAMES, languageName } from '@llm-wasm-sandbox/core/internal';
 import type { McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { ServerSettings } from '../server/settings.ts';
-import { offersTool } from './tool-sets.ts';
+import { offersTool } from './tool.ts';
 
 interface Prompt<A extends z.ZodObject = z.ZodObject> {
   readonly name: string;
