@@ -60,6 +60,7 @@ function copyDataFiles(runtimes) {
     cpSync(core(`src/${path}`), core(`dist/${path}`), { recursive: true, ...options });
   for (const name of runtimes) copy(`runtimes/${name}`, { filter: isData });
   for (const part of ['lock.json', 'import-costs.json', 'first-party']) copy(`packages/${part}`);
+  copy('stores/disk/watch-thread.cjs');
   rmSync(core('docs'), { recursive: true, force: true });
   cpSync(at('docs'), core('docs'), { recursive: true });
   writePyodideLock();

@@ -172,11 +172,13 @@ test('pure folders use no Node.js module, clock, randomness or global', () => {
   expect(wrong).toEqual([]);
 });
 
-test('only worker/ uses threads; only engine/guest.ts instantiates modules, and only the worker thread loads it', () => {
+test('only worker/ uses threads, and a store to watch folders; only engine/guest.ts instantiates modules, and only the worker thread loads it', () => {
   const threads = files.filter(({ imports }) =>
     imports.some(({ target }) => target === 'node:worker_threads'),
   );
-  expect(threads.map(({ path }) => path).filter((path) => !path.startsWith('worker/'))).toEqual([]);
+  expect(threads.map(({ path }) => path).filter((path) => !path.startsWith('worker/'))).toEqual([
+    'stores/disk/folder-watch.ts',
+  ]);
   expect(
     files
       .filter(({ text }) => /new WebAssembly\.Instance|WebAssembly\.instantiate/.test(text))

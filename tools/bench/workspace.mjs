@@ -115,7 +115,7 @@ export async function table() {
   const sizes = SIZES.map((count) => `${count.toLocaleString('en-US')} files`);
   return markdown(
     'Cost by size of the workspace',
-    `Median milliseconds over ${ROUNDS} interleaved rounds. The sizes were measured one after another, so the load on the machine can differ between the columns. The files have one byte each and are in ten folders. Before every call of a session on disk, the store looks for edits by users: it compares the attributes of all files.${baselineNote(baseline)}`,
+    `Median milliseconds over ${ROUNDS} interleaved rounds. The sizes were measured one after another, so the load on the machine can differ between the columns. The files have one byte each and are in ten folders. Before every call of a session on disk, the store looks for edits by users: it watches the folders of a workspace with many files, and compares the attributes of the others.${baselineNote(baseline)}`,
     ['operation', ...(baseline ? ['build'] : []), ...sizes, 'largest / empty'],
     rows,
   );

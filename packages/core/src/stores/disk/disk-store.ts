@@ -150,7 +150,10 @@ class DiskStore implements SessionStore {
     const root = await this.#createRoot();
     const lease = await acquireLease(join(root, LOCKS), foldSessionId(id), id);
     const folder = this.#folder(id);
-    return this.#writers.add(id, { lease, folder }, () => lease.release());
+    return this.#writers.add(id, { lease, folder }, () => {
+      folder.close();
+      return lease.release();
+    });
   }
 
   /** Runs `work` as the writer of a session. Acquires the session for this purpose unless the store already holds it. */

@@ -5,6 +5,7 @@
  */
 import { Slices } from '../../concurrency/slices.ts';
 import { SandboxError } from '../../errors.ts';
+import { isWorkspacePath } from '../../fs/file-names.ts';
 import type { Entry, TreeEdit } from '../../fs/flat-entries.ts';
 import type { FileTree } from '../../fs/immutable-file-tree.ts';
 import { formatBytes } from '../../quantities.ts';
@@ -30,7 +31,7 @@ interface SyncedWorkspace {
   readonly mirrored: ReadonlyMap<string, string>;
 }
 
-interface ExternalEdits {
+export interface ExternalEdits {
   readonly edits: TreeEdit;
   /** New fingerprints, for the next comparison. */
   readonly fingerprints: ReadonlyMap<string, string>;
@@ -46,13 +47,37 @@ export async function findExternalEdits(
   synced: SyncedWorkspace,
   foldsCase: boolean,
 ): Promise<ExternalEdits> {
-  // If something cannot be read, the scan reports it or skips it.
-  if (await isUnchanged(mirror, synced).catch(() => false)) return NO_EDITS;
+  if (await isUnchanged(mirror, synced)) return NO_EDITS;
   const scanned = await mirror.scan(synced.mirrored.size + MAX_NEW_ENTRIES);
   const sorted = new Map([...scanned].sort(([a], [b]) => (a < b ? -1 : 1)));
   const found = foldsCase ? withMirroredNames(sorted, synced) : sorted;
   const gone = [...synced.mirrored.keys()].filter((path) => !found.has(path));
   return importEdits(mirror, synced, found, gone);
+}
+
+/**
+ * Finds the external edits among some paths. Returns undefined if a folder was added, removed or replaced: then other paths have
+ * changed as well.
+ */
+export async function findEditsAmong(
+  mirror: WorkspaceMirror,
+  synced: SyncedWorkspace,
+  paths: Iterable<string>,
+): Promise<ExternalEdits | undefined> {
+  const { tree, mirrored } = synced;
+  const isFolder = (path: string) => mirrored.has(path) && tree.get(path)?.kind === 'dir';
+  const found = new Map<string, MirrorEntry>();
+  const gone: string[] = [];
+  for (const path of [...new Set(paths)].filter(isWorkspacePath).sort()) {
+    const parent = parentOf(path);
+    const entry = mirror.find(path);
+    if (entry?.kind === 'dir' && isFolder(path)) continue;
+    if (entry?.kind === 'dir' || isFolder(path) || (parent !== '' && !isFolder(parent))) return undefined;
+    if (entry === undefined) {
+      if (mirrored.has(path)) gone.push(path);
+    } else if (entry.fingerprint !== mirrored.get(path)) found.set(path, entry);
+  }
+  return found.size + gone.length > 0 ? importEdits(mirror, synced, found, gone) : NO_EDITS;
 }
 
 /** Reads the files among `found`, sorted by path, that have changed. */
@@ -97,32 +122,23 @@ function removedPaths(tree: FileTree, entries: readonly Entry[], gone: readonly 
   return [...removed].sort();
 }
 
-/**
- * Whether workspace/ contains what was mirrored, and nothing else. This is the case before most calls, and faster to find out
- * than with a scan. A folder comes before its contents, so no path is read through a link.
- */
+/** Whether workspace/ contains what was mirrored, and nothing else. This is the case before most calls. */
 async function isUnchanged(mirror: WorkspaceMirror, { tree, mirrored }: SyncedWorkspace): Promise<boolean> {
-  const entriesIn = new Map([['', 0]]);
+  const files: [path: string, fingerprint: string][] = [];
+  const folders = [''];
+  const entriesIn = new Map<string, number>();
   const slices = new Slices();
-  let found = 0;
-  for (const { path, kind } of tree.values()) {
-    const fingerprint = mirrored.get(path);
-    if (fingerprint === undefined) continue;
+  for (const [path, fingerprint] of mirrored) {
+    const kind = tree.get(path)?.kind;
+    if (kind === 'dir' && fingerprint === '') folders.push(path);
+    else if (kind === 'file' && fingerprint !== '') files.push([path, fingerprint]);
+    else return false;
     const parent = parentOf(path);
-    const siblings = entriesIn.get(parent);
-    if (siblings === undefined || (kind === 'dir') !== (fingerprint === '')) return false;
-    if (!mirror.isUnchanged(path, fingerprint)) return false;
-    entriesIn.set(parent, siblings + 1);
-    if (kind === 'dir') entriesIn.set(path, 0);
-    found++;
+    entriesIn.set(parent, (entriesIn.get(parent) ?? 0) + 1);
     if (slices.isOver) await slices.pause();
   }
-  if (found !== mirrored.size) return false;
-  for (const [folder, count] of entriesIn) {
-    if (!mirror.hasEntries(folder, count)) return false;
-    if (slices.isOver) await slices.pause();
-  }
-  return true;
+  const counts = new Map(folders.sort().map((folder) => [folder, entriesIn.get(folder) ?? 0]));
+  return mirror.matches(files, counts);
 }
 
 /** On a case-insensitive file system, a file found under a similar name is the mirrored file. */

@@ -38,8 +38,17 @@ import {
   readDiskManifest,
   WORKSPACE_FOLDER,
 } from './disk-manifest.ts';
-import { digestOf, findExternalEdits, isMirrored, mirroredDigest, outdatedPaths } from './external-edits.ts';
+import {
+  digestOf,
+  type ExternalEdits,
+  findEditsAmong,
+  findExternalEdits,
+  isMirrored,
+  mirroredDigest,
+  outdatedPaths,
+} from './external-edits.ts';
 import { removeFolder } from './folder-size.ts';
+import { FolderWatch } from './folder-watch.ts';
 import { type HostPathRules, isMirrorable, mirrorableEntries } from './host-path-rules.ts';
 import { MirrorIndexFile } from './mirror-index.ts';
 import { ObjectFolder } from './object-folder.ts';
@@ -74,6 +83,9 @@ interface FolderState {
 /** Attempts to read external edits without the lease while a writer is active. */
 const MAX_PEEK_ATTEMPTS = 5;
 
+/** Paths that a call compares although nothing was reported. */
+const PATHS_PER_CALL = 32;
+
 const NO_EDITS: TreeEdit = { removed: [], entries: [] };
 
 export class SessionFolder {
@@ -86,6 +98,11 @@ export class SessionFolder {
   #state: FolderState | undefined;
   /** Paths whose fingerprints have changed since workspace.json was written. */
   readonly #unindexed = new Set<string>();
+  readonly #watch: FolderWatch;
+  /** Files that were edited a moment ago, and folders among them. They are compared again, because they can change and keep their times. */
+  readonly #unsettled = new Set<string>();
+  /** The paths that are compared next, whether they are reported or not. */
+  #rest: Iterator<string> | undefined;
   #foldsCase: boolean | undefined;
 
   constructor(
@@ -97,6 +114,7 @@ export class SessionFolder {
     this.#staging = join(path, 'staging');
     this.#objects = new ObjectFolder(join(path, 'objects'), this.#staging, durability);
     this.#mirror = new WorkspaceMirror(join(path, WORKSPACE_FOLDER), durability);
+    this.#watch = new FolderWatch(this.#mirror.root);
     this.#index = new MirrorIndexFile(path, this.#staging);
     this.#checkpoints = new RetainedCheckpoints(path, id, this.#objects);
   }
@@ -240,13 +258,51 @@ export class SessionFolder {
         await discard(staged);
       }
     }
-    const { edits, fingerprints, gone } = await findExternalEdits(this.#mirror, state, foldsCase);
+    const { edits, fingerprints, gone } = await this.#findEdits(state, foldsCase);
     const { mirrored } = state;
     for (const path of gone) mirrored.delete(path);
-    for (const [path, fingerprint] of fingerprints) mirrored.set(path, fingerprint);
+    for (const [path, fingerprint] of fingerprints) {
+      mirrored.set(path, fingerprint);
+      if (fingerprint === '') this.#unsettled.add(path);
+    }
     for (const path of [...gone, ...fingerprints.keys()]) this.#unindexed.add(path);
     this.#state = { ...state, tree: state.tree.apply(edits) };
     return edits;
+  }
+
+  /** Compares the paths that the kernel reports, or all if it cannot report them. */
+  async #findEdits(state: FolderState, foldsCase: boolean): Promise<ExternalEdits> {
+    const { tree, mirrored } = state;
+    const reported = await this.#watch.changes();
+    if (reported?.every((path) => tree.get(path)?.kind !== 'dir' || this.#watch.isWatching(path))) {
+      for (const path of this.#unsettled) if (mirrored.get(path) !== '') this.#unsettled.delete(path);
+      const paths = [...reported, ...this.#unsettled, ...this.#nextPaths(mirrored)];
+      const found = await findEditsAmong(this.#mirror, state, paths);
+      if (found !== undefined) return found;
+    }
+    const folders = new Set(['']);
+    for (const path of mirrored.keys()) if (tree.get(path)?.kind === 'dir') folders.add(path);
+    if (!foldsCase) await this.#watch.start(folders, mirrored.size);
+    const found = await findExternalEdits(this.#mirror, state, foldsCase);
+    if (found.edits.entries.some(({ kind }) => kind === 'dir')) this.#watch.suspend();
+    return found;
+  }
+
+  /** A few other paths at a time, so that changes that the kernel does not report are found in the end. */
+  *#nextPaths(mirrored: ReadonlyMap<string, string>): Generator<string> {
+    for (let i = 0; i < PATHS_PER_CALL; i++) {
+      let next = this.#rest?.next();
+      if (next === undefined || next.done) {
+        this.#rest = mirrored.keys();
+        next = this.#rest.next();
+      }
+      if (!next.done) yield next.value;
+    }
+  }
+
+  /** Ends what runs in the background. */
+  close(): void {
+    this.#watch.stop();
   }
 
   /** Clears all cached knowledge after the folder was deleted. */

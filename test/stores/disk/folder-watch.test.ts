@@ -1,4 +1,4 @@
-/** Edits by users in a workspace with many files in nested folders. */
+/** Edits by users in a workspace with so many files that the store watches its folders instead of reading all attributes. */
 import {
   appendFileSync,
   closeSync,
@@ -21,14 +21,28 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FileTree } from '../../../packages/core/src/fs/immutable-file-tree.ts';
 import { diskStore } from '../../../packages/core/src/stores/disk/disk-store.ts';
+import { FolderWatch } from '../../../packages/core/src/stores/disk/folder-watch.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { repetitions } from '../../support/repetitions.ts';
 import { files, session, state, text } from '../fixtures.ts';
 
 const NONE = { removed: [], entries: [] };
 const MANY = 300;
+const isLinux = process.platform === 'linux';
 
-/** A session with many files in nested folders. */
+/** Starts to watch a folder. The thread starts in the background, so the first attempts do nothing. */
+async function watched(root: string, folders: readonly string[] = ['']): Promise<FolderWatch> {
+  const watch = new FolderWatch(root);
+  onTestFinished(() => watch.stop());
+  for (let i = 0; i < 1000 && !watch.isWatching(''); i++) {
+    await new Promise((next) => setTimeout(next, 10));
+    await watch.start(new Set(folders), MANY);
+  }
+  expect(watch.isWatching('')).toBe(true);
+  return watch;
+}
+
+/** A session with many files in nested folders, whose folders are watched. */
 async function openSession() {
   const dir = folderOfTest();
   const names = Array.from({ length: MANY }, (_, i) => `d${i % 3}/e${i % 2}/f${i}`);
@@ -39,6 +53,9 @@ async function openSession() {
   let version = 1;
   const save = () => store.write(session('one', { ...state(version++), workspace: current }));
   await save();
+  // The thread runs; the first comparison starts to watch, and the second uses what was reported.
+  if (isLinux) await watched(folderOfTest());
+  expect(await store.edits('one')).toEqual(NONE);
   expect(await store.edits('one')).toEqual(NONE);
   return {
     store,
@@ -176,11 +193,13 @@ describe('edits in a workspace with many files', () => {
     closeSync(descriptor);
   });
 
-  test('are seen if they are made through a link in another folder', async () => {
+  test('are seen in the end if the kernel does not report them', async () => {
     const { at, sync, folder } = await openSession();
     linkSync(at('d0/e0/f0'), join(folder, 'link'));
     writeFileSync(join(folder, 'link'), 'linked');
-    expect((await sync()).entries.map(({ data }) => text(data))).toEqual(['linked']);
+    const seen: (string | undefined)[] = [];
+    for (let i = 0; i < MANY; i++) seen.push(...(await sync()).entries.map(({ data }) => text(data)));
+    expect(seen).toEqual(['linked']);
   });
 
   test('are seen if another folder takes the place of the workspace', async () => {
@@ -225,5 +244,55 @@ describe('edits in a workspace with many files', () => {
       }),
       { numRuns: repetitions(6, 60) },
     );
+  });
+});
+
+describe.runIf(isLinux)('watched folders', () => {
+  test('report paths once', async () => {
+    const root = folderOfTest();
+    mkdirSync(join(root, 'a/b'), { recursive: true });
+    writeFileSync(join(root, 'a/b/c'), 'c');
+    const watch = await watched(root, ['', 'a', 'a/b']);
+    expect(await watch.changes()).toEqual([]);
+    writeFileSync(join(root, 'a/b/c'), 'd');
+    writeFileSync(join(root, 'e'), 'e');
+    expect(await watch.changes()).toEqual(['a/b/c', 'e']);
+    expect(await watch.changes()).toEqual([]);
+  });
+
+  test('report nothing after more changes than they remember, until they are watched again', async () => {
+    const root = folderOfTest();
+    const watch = await watched(root);
+    for (let i = 0; i < 5000; i++) writeFileSync(join(root, `${i}`), '');
+    expect(await watch.changes()).toBeUndefined();
+    expect(await watch.changes()).toBeUndefined();
+    await watch.start(new Set(['']), MANY);
+    expect(await watch.changes()).toEqual([]);
+    writeFileSync(join(root, 'x'), '');
+    expect(await watch.changes()).toEqual(['x']);
+  });
+
+  test('report nothing once while others are no longer watched, because their events were not counted', async () => {
+    const [first, second] = [await watched(folderOfTest()), await watched(folderOfTest())];
+    first.stop();
+    expect(await second.changes()).toBeUndefined();
+    await second.start(new Set(['']), MANY);
+    expect(await second.changes()).toEqual([]);
+    expect(await first.changes()).toBeUndefined();
+  });
+
+  test('are not watched if they are few files, too many folders, or not on a local file system', async () => {
+    await watched(folderOfTest());
+    for (const [root, folders, count] of [
+      [folderOfTest(), [''], 10],
+      [folderOfTest(), Array.from({ length: 1000 }, (_, i) => `${i}`), MANY],
+      ['/proc/self', [''], MANY],
+      [join(folderOfTest(), 'missing'), [''], MANY],
+    ] as const) {
+      const watch = new FolderWatch(root);
+      await watch.start(new Set(folders), count);
+      expect(watch.isWatching('')).toBe(false);
+      expect(await watch.changes()).toBeUndefined();
+    }
   });
 });
