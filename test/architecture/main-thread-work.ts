@@ -164,6 +164,7 @@ export const BOUNDED: Readonly<Record<string, BoundedCalls>> = {
   'packages/read-zip.ts': { calls: 2, bound: IN_THREAD },
   'packages/wheel-metadata.ts': { calls: 1, bound: WHEEL },
   'jupyter/kernel-message.ts': { calls: 1, bound: 'the name of the channel of a message' },
+  'playground/saved-timeline.ts': { calls: 2, bound: 'a timeline of at most 4 MiB' },
   'server/program-outcome.ts': {
     calls: 1,
     bound: 'a displayed image: 8 MiB on a server; `workspace_max_bytes` in the adapter, which has no tenants',
