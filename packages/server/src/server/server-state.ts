@@ -59,24 +59,16 @@ const PROBE_INTERVAL_MS = 5000;
 /** Whether programs can run. */
 export type Readiness = 'starting' | 'ready' | 'failed';
 
-const DEFAULT_POLICY = policy.parse({});
+const DEFAULT_LIMITS = Object.fromEntries(
+  Object.entries(policy.parse({})).filter(([, value]) => typeof value === 'number'),
+) as PolicyMaximums;
 
-/**
- * Clients can raise only the first three. The others exceed their defaults only in sessions that were imported or
- * that another program stored.
- */
+/** What clients cannot raise exceeds its default only in sessions that were imported or that another program stored. */
 const maximums = (settings: ServerSettings): PolicyMaximums => ({
+  ...DEFAULT_LIMITS,
   fuel_budget: settings.max_fuel_budget,
   memory_bytes: settings.max_memory_bytes,
   timeout_seconds: settings.max_timeout_seconds,
-  max_tool_calls: DEFAULT_POLICY.max_tool_calls,
-  max_wait_seconds: DEFAULT_POLICY.max_wait_seconds,
-  max_processes: DEFAULT_POLICY.max_processes,
-  max_process_depth: DEFAULT_POLICY.max_process_depth,
-  stdout_max_bytes: DEFAULT_POLICY.stdout_max_bytes,
-  stderr_max_bytes: DEFAULT_POLICY.stderr_max_bytes,
-  workspace_max_bytes: DEFAULT_POLICY.workspace_max_bytes,
-  workspace_max_files: DEFAULT_POLICY.workspace_max_files,
 });
 
 /** The packages of the settings, by default all added ones. */
