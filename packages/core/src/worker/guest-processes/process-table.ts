@@ -505,7 +505,10 @@ export class ProcessTable {
   #sleep(process: Process, milliseconds: number): void {
     const guest = process.guest!;
     const untilMs = guest.monotonic() + milliseconds;
-    if (this.#processes.length > 0) this.#runOthers(process, () => false, { untilMs, eachOnce: true });
+    // A child that cannot leave its stack may read what this process is going to write.
+    const nested = process.canLeave;
+    if (this.#processes.length > 0)
+      this.#runOthers(process, () => false, { nested, untilMs, eachOnce: true });
     const leftMs = untilMs - guest.monotonic();
     if (leftMs > 0) guest.pause(leftMs);
   }
