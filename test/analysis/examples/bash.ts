@@ -32,6 +32,16 @@ export const bashExamples: readonly GuidanceExample[] = [
     run: failed(2, 'name="a b"\n[ $name = c ]', 'bash: line 2: [: too many arguments\n'),
   },
   { type: 'UnboundVariable', run: failed(127, 'set -u\necho $x', 'bash: line 2: x: unbound variable\n') },
+  {
+    type: 'ProcessLimit',
+    run: {
+      source: 'f() { echo "$(f)"; }\nf',
+      trap: {
+        reason: 'process_limit',
+        message: 'Execution trapped: ProcessLimit (processes start each other more than 200 levels deep)',
+      },
+    },
+  },
   { type: 'EndedBySignal', run: failed(137, 'kill -9 $$', '') },
   { type: 'CommandFailed', run: failed(1, 'set -e\nfalse\necho done', '') },
 ];
