@@ -18,7 +18,9 @@ print(time.time())
 import * as os from 'os';
 import * as std from 'std';
 const random = std.open('/dev/urandom', 'r');
-console.log(random.getByte(), random.getByte());
+const bytes = new Uint8Array(2);
+random.read(bytes.buffer, 0, 2);
+console.log(bytes.join());
 for (const name of ['c', 'a', 'b']) os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o644));
 console.log(Math.random(), Date.now(), new Date().toISOString(), os.readdir('.')[0].join(), os.stat('a')[0].mtime);
 const start = Date.now(); os.sleep(3600000); console.log(Date.now() - start);
