@@ -208,9 +208,9 @@ function examineLinks(
  * condition depends on something that the samples do not show.
  */
 function examineRepetition(condition: string, samples: readonly LoopSample[]): LoopFinding | undefined {
-  const names = namesIn(condition).filter((name) =>
-    samples.every(({ variables }) => variables[name] !== undefined),
-  );
+  const names = namesIn(condition);
+  const isShown = (name: string) => samples.every(({ variables }) => variables[name] !== undefined);
+  if (names.length === 0 || !names.every(isShown)) return UNKNOWN;
   const values = samples.map(({ variables }) => names.map((name) => variables[name]!));
   if (values.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
   const isInformative = values.some((row) => row.some((value) => !FLAG.test(value)));
@@ -223,8 +223,6 @@ function examineRepetition(condition: string, samples: readonly LoopSample[]): L
 
 function repeats(names: readonly string[], values: readonly (readonly string[])[]): LoopFinding {
   const distinct = [...new Set(values.map((row) => row.join(', ')))];
-  if (names.length === 0)
-    return { kind: 'endless', evidence: 'its variables repeat the same values', isConstant: true };
   const shown = names.join(', ');
   const evidence =
     distinct.length === 1
