@@ -254,6 +254,14 @@ const PROGRAMS: Record<string, Program> = {
     cause: 'probably_endless',
     says: 'at line 2: while (true)',
   },
+  'an async function that leaves its loop later': {
+    runtime: 'javascript',
+    code: 'let n = 0;\nasync function main() {\n  while (true) {\n    await null;\n    if (n++ > 1e7) break;\n  }\n}\nmain();\n',
+  },
+  'a condition with a variable of an enclosing function': {
+    runtime: 'javascript',
+    code: 'function start() {\n  let isDone = false;\n  let n = 0;\n  const check = () => { if (n++ > 1e8) isDone = true; };\n  const run = () => {\n    while (!isDone) check();\n  };\n  run();\n}\nstart();\n',
+  },
   'tasks that wait for work': {
     runtime: 'python',
     code: 'import asyncio\nasync def worker(queue):\n    while True:\n        item = await queue.get()\n        sum(range(item))\n        queue.task_done()\nasync def main():\n    queue = asyncio.Queue()\n    for i in range(20_000): queue.put_nowait(i)\n    asyncio.create_task(worker(queue))\n    await queue.join()\nasyncio.run(main())\n',
@@ -306,6 +314,19 @@ describe('cause of a reached fuel limit', () => {
       ),
     ).toBe(cause !== 'heavy_import');
     if (needsCodeChange) expect(textOf(result)).toContain(analysis.likely_causes[0]!.slice(0, 60));
+  });
+
+  test.each([
+    'an async function that only awaits a constant',
+    'an async function that leaves its loop later',
+    'a task that only lets others run',
+  ])('does not depend on the place where the fuel runs out for %s', async (name) => {
+    const { runtime, code, cause } = PROGRAMS[name]!;
+    for (let i = 0; i < 12; i++) {
+      const { metadata } = await sandboxes[runtime]!.execute(code, { fuel_budget: 40_000_000 + i * 171_013 });
+      expect(metadata.trap_reason).toBe('out_of_fuel');
+      expect(metadata.fuel_analysis!.cause).toBe(cause);
+    }
   });
 
   test.each(Object.entries(PROGRAMS))(

@@ -10,6 +10,9 @@ const SLICE_FUEL = 2_000_000;
 /** Fuel that a guest with a probe gets to reach the probed loop, and how many times in a row. */
 const DEFER_FUEL = 100;
 const MAX_DEFERRALS = 3;
+/** The same while no function of the program is on the stack, as between the jobs of promises. */
+const MAX_DEFERRALS_TO_PROGRAM = 100;
+const MAX_DEBT_TO_PROGRAM = 1_000;
 /** More than a guest executes between two checks of its counter. Reserved so that the grace period is not exceeded. */
 const UNCHECKED_FUEL = 1_000_000;
 
@@ -108,16 +111,23 @@ export class FuelMeter {
 
   /**
    * Lets a guest with a probe continue for a moment if it is not at the probed loop, so that its position is known when
-   * the limits are checked. Returns whether it does. The counter depends on nothing else, so this is the same in every
-   * run.
+   * the limits are checked. Returns whether it does. This depends on the counter and the guest only, so it is the same in
+   * every run.
    */
-  deferCheck(): boolean {
+  deferCheck(isInProgram: () => boolean): boolean {
     const debt = -Number(this.#counter.value);
-    const isDeferred = this.#probe?.value === 0 && this.#deferrals < MAX_DEFERRALS && debt < DEFER_FUEL;
+    const isDeferred = this.#isDeferrable(debt, isInProgram);
     this.#deferrals = isDeferred ? this.#deferrals + 1 : 0;
     if (!isDeferred) return false;
+    this.clearProbe();
     this.#granted += debt + DEFER_FUEL;
     this.#counter.value = BigInt(DEFER_FUEL);
     return true;
+  }
+
+  #isDeferrable(debt: number, isInProgram: () => boolean): boolean {
+    if (this.#probe === undefined || debt >= MAX_DEBT_TO_PROGRAM) return false;
+    if (debt < DEFER_FUEL && this.#deferrals < MAX_DEFERRALS && this.#probe.value === 0) return true;
+    return this.#deferrals < MAX_DEFERRALS_TO_PROGRAM && this.left > DEFER_FUEL && !isInProgram();
   }
 }

@@ -285,7 +285,7 @@ export class Guest implements Host, LinkableGuest {
   }
 
   #onSliceUsed(): void {
-    if (this.#fuel.deferCheck()) return;
+    if (this.#fuel.deferCheck(() => this.#run.isInProgram?.() ?? true)) return;
     this.check();
     this.#observations.onSlice(this.fuelConsumed);
     // Time spent yielding does not count. A guest does not yield in its grace period, which the clock bounds.

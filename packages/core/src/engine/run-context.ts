@@ -42,6 +42,8 @@ export interface RunContext {
   readonly sliceFuel?: number | undefined;
   /** Called between slices with the fuel consumed so far. Returns the milliseconds that it blocked the guest. */
   readonly onSlice?: (fuelConsumed: number) => number;
+  /** Whether the stack may have a function of the program. If not, the end of a slice is deferred for a moment. */
+  readonly isInProgram?: () => boolean;
   /** Called when the first limit is reached, before the interpreter is interrupted. Must not call the guest. */
   readonly onLimit?: (reason: LimitReason) => void;
   /** Virtual clock and seeded random numbers, which are identical in every run. If absent, those of the machine are used. */

@@ -48,6 +48,11 @@ export class ProgramObserver {
     this.#profiler.sample(fuelConsumed);
   }
 
+  /** Whether the stack may have a frame of the program. Only the first frames are searched, because this is asked often. */
+  get isInProgram(): boolean {
+    return this.#profiler.states.isInProgram;
+  }
+
   /** Called when the first limit is reached. */
   reachLimit(reason: LimitReason): void {
     this.#stateAtLimit = this.stateNow();

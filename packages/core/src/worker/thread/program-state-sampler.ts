@@ -11,6 +11,8 @@ import { limitVariables, withoutAddresses } from '../protocol/limit-stopped-at.t
 
 /** Frames that are visited to find those of the program. */
 export const MAX_FRAMES = 200;
+/** Frames that are searched often. Between the functions of a program, the runtime has fewer of its own. */
+const SEARCHED_FRAMES = 8;
 /** Frames of the program in a state. */
 const MAX_STATE_FRAMES = 40;
 /** Frames of the program whose variables a state has. Calls of a recursive function are compared with each other. */
@@ -62,6 +64,11 @@ export class ProgramStateSampler {
     return this.#states;
   }
 
+  get isInProgram(): boolean {
+    const frames = this.reader.frames(SEARCHED_FRAMES, true);
+    return frames.length === SEARCHED_FRAMES || frames.some(isProgram);
+  }
+
   restart(): void {
     const fuelToLimit = Math.min(this.limits.fuel_budget, this.limits.timeout_seconds * 1000 * FUEL_PER_MS);
     this.#states = [];
@@ -73,9 +80,9 @@ export class ProgramStateSampler {
   /** Records the state if one is due after `fuelConsumed` fuel. */
   record(fuelConsumed: number): void {
     if (fuelConsumed < this.#nextFuel) return;
-    this.#nextFuel = fuelConsumed + this.#interval;
     const state = this.state(fuelConsumed);
     if (state === undefined) return;
+    this.#nextFuel = fuelConsumed + this.#interval;
     this.#states.push(state);
     if (this.#states.length < MAX_STATES) return;
     this.#states = this.#states.filter((_, i) => i % 2 === 1);

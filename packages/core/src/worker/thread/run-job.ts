@@ -100,6 +100,7 @@ function prepare(thread: ThreadContext, received: ReceivedJob, callbacks: JobCal
     cancelValue: id,
     sliceFuel: callbacks.sliceFuel ?? (job.profile ? DETAILED_SAMPLE_FUEL : undefined),
     onLimit: (reason) => observer?.reachLimit(reason),
+    isInProgram: () => observer?.isInProgram ?? true,
     result: (message) => results.receive(message),
     onSlice: (fuelConsumed) => {
       if (callbacks.isAbandoned?.()) guest().stop({ reason: 'cancelled', message: 'abandoned' });
