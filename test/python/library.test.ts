@@ -230,7 +230,11 @@ describe('a Python program', () => {
     ['servers', 'import socket\nsocket.socket().listen()', 'OSError'],
     ['name resolution', "import socket\nsocket.getaddrinfo('localhost', 80)", 'gaierror'],
     ['web pages', "import urllib.request\nurllib.request.urlopen('http://localhost/')", 'URLError'],
-    ['programs that do not exist', "import subprocess\nsubprocess.run(['git'])", 'FileNotFoundError'],
+    [
+      'programs that do not exist',
+      "import subprocess\nsubprocess.run(['no-such-program'])",
+      'FileNotFoundError',
+    ],
     ['fork', 'import os\nos.fork()', 'OSError'],
     ['callbacks of ctypes', 'import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1)', 'RuntimeError'],
     ['foreign calls of ctypes', 'import ctypes\nctypes.string_at(1024, 4)', 'OSError'],
