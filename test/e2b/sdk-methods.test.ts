@@ -84,9 +84,53 @@ const WORKS: Readonly<Record<string, () => unknown>> = {
   'commands.sendStdin': () => withProcess((pid) => sandbox.commands.sendStdin(pid, 'x')),
   'commands.closeStdin': () => withProcess((pid) => sandbox.commands.closeStdin(pid)),
   'commands.kill': () => withProcess((pid) => sandbox.commands.kill(pid)),
+  // Each call continues with the repositories of those before it.
+  'git.init': async () => {
+    await sandbox.git.init('remote', { bare: true, initialBranch: 'main' });
+    await sandbox.git.init('repository', { initialBranch: 'main' });
+  },
+  'git.configureUser': () => sandbox.git.configureUser('Ann', 'ann@example.com'),
+  'git.setConfig': () => sandbox.git.setConfig('pull.rebase', 'false'),
+  'git.getConfig': async () => expect(await sandbox.git.getConfig('user.name')).toBe('Ann'),
+  'git.status': async () => {
+    await sandbox.files.write('repository/f', 'x');
+    expect((await sandbox.git.status('repository')).fileStatus).toMatchObject([{ name: 'f' }]);
+  },
+  'git.add': () => sandbox.git.add('repository'),
+  'git.commit': async () => {
+    await sandbox.git.commit('repository', 'first');
+    expect((await sandbox.git.status('repository')).fileStatus).toEqual([]);
+  },
+  'git.createBranch': () => sandbox.git.createBranch('repository', 'other'),
+  'git.checkoutBranch': () => sandbox.git.checkoutBranch('repository', 'main'),
+  'git.branches': async () =>
+    expect((await sandbox.git.branches('repository')).branches.sort()).toEqual(['main', 'other']),
+  'git.deleteBranch': async () => {
+    await sandbox.git.deleteBranch('repository', 'other');
+    expect((await sandbox.git.branches('repository')).branches).toEqual(['main']);
+  },
+  'git.restore': async () => {
+    await sandbox.files.write('repository/f', 'changed');
+    await sandbox.git.restore('repository', { paths: ['f'] });
+    expect(await sandbox.files.read('repository/f')).toBe('x');
+  },
+  'git.reset': async () => {
+    await sandbox.files.write('repository/f', 'changed');
+    await sandbox.git.reset('repository', { mode: 'hard' });
+    expect(await sandbox.files.read('repository/f')).toBe('x');
+  },
+  'git.remoteAdd': () => sandbox.git.remoteAdd('repository', 'origin', '../remote'),
+  'git.remoteGet': async () => expect(await sandbox.git.remoteGet('repository', 'origin')).toBe('../remote'),
+  'git.push': () => sandbox.git.push('repository', { remote: 'origin', branch: 'main' }),
+  'git.pull': () => sandbox.git.pull('repository', { remote: 'origin', branch: 'main' }),
+  'git.clone': async () => {
+    await sandbox.git.clone('remote', { path: 'copy' });
+    expect(await sandbox.files.read('copy/f')).toBe('x');
+  },
+  'git.dangerouslyAuthenticate': () =>
+    sandbox.git.dangerouslyAuthenticate({ username: 'ann', password: 'secret', host: 'example.com' }),
 };
 
-const NO_GIT = /git: command not found/;
 const NO_TERMINAL = /There are no terminals|There is no running process/;
 const NO_VOLUMES = /There are no volumes/;
 const NO_SECRETS = /There are no secrets/;
@@ -115,8 +159,6 @@ const REFUSED: Readonly<Record<string, readonly [call: () => unknown, reason: Re
     () => e2b.Template.build(e2b.Template().fromImage('alpine'), 't', options),
     NO_TEMPLATES,
   ],
-  'git.status': [() => sandbox.git.status('.'), NO_GIT],
-  'git.init': [() => sandbox.git.init('repository'), NO_GIT],
 };
 
 const withCopy = async (use: (copy: Sdk) => unknown) => {
@@ -172,6 +214,7 @@ describe('method', { timeout: TIMEOUT_MS }, () => {
       sandbox: e2b.Sandbox.prototype,
       files: sandbox.files,
       commands: sandbox.commands,
+      git: sandbox.git,
     };
     for (const [group, object] of Object.entries(groups)) {
       const called = checkDocumented(document, group, WORKS, REFUSED);
