@@ -15,6 +15,19 @@ describe('a session of bash', () => {
     expect(stdout).toBe('f 5\n* 1 d\none\ntwo\n');
   });
 
+  test('reads the first word of each program as the word of a command', async () => {
+    await using shell = await begin();
+    const programs = [
+      'for x in 1; do echo $x; done',
+      '! true; echo $?',
+      '[[ x == y ]] || echo neq',
+      '(( 0 )) || echo zero',
+    ];
+    const outputs: string[] = [];
+    for (const program of programs) outputs.push((await shell.execute(program)).stdout);
+    expect(outputs).toEqual(['1\n', '1\n', 'neq\n', 'zero\n']);
+  });
+
   test('lists its variables and functions', async () => {
     await using shell = await begin();
     await shell.execute('count=3; list=(a b); declare -A map=([k]=v); greet() { :; }');

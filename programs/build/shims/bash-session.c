@@ -204,6 +204,8 @@ static int run_file(char *text)
   has_exited = 0;
   reading = text;
   push_stream(1);
+  /* The last program has left the parser at the end of its file, where a first word is an argument. */
+  reset_parser();
   with_input_from_string(text, dollar_vars[0]);
   reader_loop();
   if (!has_exited) return last_command_exit_value & 0xff;

@@ -42,7 +42,7 @@ export const build: RuntimeBuild = {
   runtime: bash,
   binary: {
     specifier: './packages/bash/bash.wasm',
-    sha256: 'ce4068c0cdbcf00765080d391bc655578913e394c4388f7f161b1fd0684e7aa5',
+    sha256: 'd8cbe3a37f18317332f42b5cc54f11e2e5ab27acd9a4fa95dbadf04ecd918810',
   },
   prepare: {
     exports: [...PROGRAM_EXPORTS, ...FORK_EXPORTS, ...SESSION_EXPORTS],
