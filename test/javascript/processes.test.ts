@@ -116,6 +116,11 @@ describe('child_process', () => {
       'started\ndata 1\n\nexit 4\nclose 4\n',
     ],
     [
+      'spawn and more output than a pipe holds',
+      "const a = spawn('seq', ['100000']), b = spawn('wc', ['-l']); a.stdout.pipe(b.stdin); b.stdout.on('data', (d) => console.log(execSync('seq 100000').length, String(d).trim()))",
+      '588895 100000\n',
+    ],
+    [
       'spawn with input',
       "const c = spawn('python3', ['-c', 'import sys; print(sys.stdin.read()[::-1])']); c.stdout.on('data', (d) => console.log(String(d).trim())); c.stdin.write('ab'); setTimeout(() => c.stdin.end('cd'), 10)",
       'dcba\n',

@@ -302,6 +302,11 @@ describe('asyncio processes', () => {
 
   test.each<[string, string, string]>([
     [
+      'more output than a pipe holds',
+      "p = await start('seq', '100000', stdout=PIPE)\nprint(len((await p.communicate())[0]), p.returncode)",
+      '588895 0\n',
+    ],
+    [
       'a command, with its output and exit code',
       "p = await asyncio.create_subprocess_shell('echo hi; echo err >&2; exit 3', stdout=PIPE, stderr=PIPE)\nprint(await p.communicate(), p.returncode)",
       "(b'hi\\n', b'err\\n') 3\n",

@@ -32,6 +32,8 @@ export interface PipeBuffer {
   writers: number;
   /** How many bytes are in the pipe when a writer lets the readers run. It grows each time: the first readers often need little. */
   yieldLength: number;
+  /** Its reader waits for something else and cannot read, so writers fill the pipe up to `MAX_PIPE_BYTES`. */
+  isElastic: boolean;
   /** The pipe was full, or the call had no memory for it: what follows the buffered bytes is missing. */
   isCutOff: boolean;
 }
@@ -44,8 +46,8 @@ export function isYieldDue(pipe: PipeBuffer): boolean {
 }
 
 /** Whether a write has not to wait. */
-export const hasRoomForWrites = ({ length, capacity }: PipeBuffer) =>
-  capacity - length >= Math.min(ATOMIC_BYTES, capacity);
+export const hasRoomForWrites = ({ length, capacity, isElastic }: PipeBuffer) =>
+  (isElastic && length < MAX_PIPE_BYTES) || capacity - length >= Math.min(ATOMIC_BYTES, capacity);
 
 /** A pipe that contains the given bytes and that nothing refers to. */
 export function newPipe(content: Uint8Array = new Uint8Array()): PipeBuffer {
@@ -57,6 +59,7 @@ export function newPipe(content: Uint8Array = new Uint8Array()): PipeBuffer {
     readers: 0,
     writers: 0,
     yieldLength: 1,
+    isElastic: false,
     isCutOff: false,
   };
 }

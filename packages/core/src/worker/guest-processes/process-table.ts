@@ -58,7 +58,7 @@ const FIRST_PID = 42;
 const DEADLOCK =
   'sandbox: all processes wait for each other. A process of python3 or node cannot wait for a process that waits for it: write all input and close it before you read the output.\n';
 const FULL_PIPE =
-  'sandbox: a pipe holds at most 16 MiB while python3 or node writes to it, and its reader cannot run before its writer ends. Use a file for more data.\n';
+  'sandbox: a pipe holds at most 16 MiB if its reader, or its writer, is python3 or node and the other one has to wait for it. Use a file for more data.\n';
 const NO_MEMORY =
   'sandbox: there is not enough memory for another process; all processes of a call share its memory limit.\n';
 
@@ -81,8 +81,11 @@ const IGNORED: readonly number[] = [
 
 const encoder = new TextEncoder();
 
+type Nested = boolean | 'independent';
+
 interface RunOptions {
-  readonly nested?: boolean;
+  /** Whether programs run that cannot leave their stack. `independent`: if they read nothing that a process on the stack writes. */
+  readonly nested?: Nested;
   readonly untilMs?: number;
   readonly eachOnce?: boolean;
 }
@@ -90,6 +93,8 @@ interface RunOptions {
 /** What a process waits for. */
 interface Wait {
   isReady(): boolean;
+  /** The pipe in which it waits for room. */
+  readonly fullPipe?: PipeBuffer | undefined;
   /** When it stops waiting, on the monotonic clock. */
   readonly untilMs: number;
 }
@@ -436,15 +441,26 @@ export class ProcessTable {
   // ---- running ----
 
   /** Whether a process can run now. */
-  #canRun(process: Process, nowMs: number, nested: boolean): boolean {
+  #canRun(process: Process, nowMs: number, nested: Nested): boolean {
     const { state, wait, signal, endsMs } = process;
-    if (state === 'pending') return !isNested(process) || (nested && this.#stack.length < MAX_NESTED);
+    if (state === 'pending')
+      return (
+        !isNested(process) ||
+        (nested !== false &&
+          this.#stack.length < MAX_NESTED &&
+          (nested === true || this.#isIndependent(process)))
+      );
     if (state !== 'waiting') return false;
     return signal !== 0 || wait!.isReady() || nowMs >= Math.min(wait!.untilMs, endsMs!);
   }
 
+  #isIndependent({ user }: Process): boolean {
+    const writes = (pipe: PipeBuffer) => this.#stack.some((other) => has(other.user.fds, pipe, 'write'));
+    return user.fds.slots.every((file) => file?.kind !== 'pipe' || file.end !== 'read' || !writes(file.pipe));
+  }
+
   /** Of the processes that can run, the one that has waited longest. */
-  #nextToRun(guest: Guest, nested: boolean): Process | undefined {
+  #nextToRun(guest: Guest, nested: Nested): Process | undefined {
     guest.charge(LOOK_FUEL * this.#processes.length);
     const nowMs = guest.monotonic();
     let next: Process | undefined;
@@ -470,13 +486,24 @@ export class ProcessTable {
       const next = isOver && !eachOnce ? undefined : this.#nextToRun(guest, nested);
       if (isOver && (next === undefined || tried.has(next))) break;
       if (next === undefined) {
-        if (!this.#pause(guest, untilMs)) break;
+        if (!(nested === true && this.#extendPipes()) && !this.#pause(guest, untilMs)) break;
         continue;
       }
       tried.add(next);
       this.#run(next, eachOnce ? Number.POSITIVE_INFINITY : untilMs, nested);
     }
     return isReady();
+  }
+
+  /**
+   * Lets processes that wait for room write more than a pipe holds if a reader of it waits inside of a system call, and so cannot read
+   * before they have ended. Returns whether there are such processes.
+   */
+  #extendPipes(): boolean {
+    const full = this.#processes.flatMap(({ wait }) => wait?.fullPipe ?? []);
+    const stuck = full.filter((pipe) => this.#stack.some(({ user }) => has(user.fds, pipe, 'read')));
+    for (const pipe of stuck) pipe.isElastic = true;
+    return stuck.some(hasRoomForWrites);
   }
 
   /** Waits until a process can run again because of a time. Returns false if there is no such time. */
@@ -491,13 +518,13 @@ export class ProcessTable {
   }
 
   /** A process waits: it leaves its stack, or others run here. Returns false if it waits in vain. */
-  #waitFor(process: Process, isReady: () => boolean, timeoutMs: number): boolean {
+  #waitFor(process: Process, isReady: () => boolean, timeoutMs: number, fullPipe?: PipeBuffer): boolean {
     const guest = process.guest!;
     if (isReady()) return true;
     if (this.#isLimited) throw syscallError('EINTR');
     const untilMs = guest.monotonic() + timeoutMs;
     if (!process.canLeave) return this.#runOthers(process, isReady, { untilMs });
-    process.wait = { isReady, untilMs };
+    process.wait = { isReady, untilMs, fullPipe };
     throw syscallError('EINPROGRESS');
   }
 
@@ -505,8 +532,7 @@ export class ProcessTable {
   #sleep(process: Process, milliseconds: number): void {
     const guest = process.guest!;
     const untilMs = guest.monotonic() + milliseconds;
-    // A child that cannot leave its stack may read what this process is going to write.
-    const nested = process.canLeave;
+    const nested = process.canLeave || 'independent';
     if (this.#processes.length > 0)
       this.#runOthers(process, () => false, { nested, untilMs, eachOnce: true });
     const leftMs = untilMs - guest.monotonic();
@@ -523,7 +549,7 @@ export class ProcessTable {
    * Runs a process until it ends or waits. After `patienceEndsMs`, it is stopped. Without `nested`, it also stops before a program
    * that cannot leave its stack.
    */
-  #run(process: Process, patienceEndsMs: number, nested: boolean): void {
+  #run(process: Process, patienceEndsMs: number, nested: Nested): void {
     const runner = this.#runner;
     process.endsMs ??=
       process.timeoutMs > 0 ? runner.monotonic() + process.timeoutMs : Number.POSITIVE_INFINITY;
@@ -545,8 +571,8 @@ export class ProcessTable {
   }
 
   /** Whether a process runs another program now, because exec has replaced the one before. */
-  #goesOn(process: Process, nested: boolean): boolean {
-    return process.next !== undefined && (nested || !isNested(process));
+  #goesOn(process: Process, nested: Nested): boolean {
+    return process.next !== undefined && (nested !== false || !isNested(process));
   }
 
   /** Runs the program of a process. Returns its status, or undefined if it waits. */
@@ -767,8 +793,9 @@ export class ProcessTable {
     const { capacity } = pipe;
     const hasRoom = () => pipe.readers === 0 || hasRoomForWrites(pipe);
     if (isYieldDue(pipe)) this.#yield(writer);
+    if (pipe.isElastic && hasRoom()) return MAX_PIPE_BYTES;
     if (hasRoom() || !this.#others(writer).some(({ user }) => has(user.fds, pipe, 'read'))) return capacity;
-    if (writer.canLeave) this.#waitFor(writer, hasRoom, Number.POSITIVE_INFINITY);
+    if (writer.canLeave && !pipe.isElastic) this.#waitFor(writer, hasRoom, Number.POSITIVE_INFINITY, pipe);
     else if (this.#runOthers(writer, hasRoom, { nested: false })) return capacity;
     // Its reader may be a process that would have to wait here. The pipe grows, so that the writer ends first.
     if (pipe.length < MAX_PIPE_BYTES || this.#runOthers(writer, hasRoom)) return MAX_PIPE_BYTES;

@@ -127,6 +127,7 @@ function start({ file, argv, settings }, fds) {
 /** The status of a process that has ended, or undefined. A timeout is in milliseconds. */
 function wait(pid, options = 0, timeout = -1) {
   const status = host.wait(pid, options, timeout);
+  if (status === -LINUX_ERRNO.EDEADLK) throw systemError(LINUX_ERRNO.EDEADLK, 'wait');
   if (status < 0) return undefined;
   const signal = status & 0x7f;
   if (signal === 0) return { code: status >> 8, signal: null };
