@@ -27,7 +27,7 @@ export class FuelMeter {
   #slices = 0;
   /** Fuel that may be granted in total. */
   #budget = 0;
-  /** Upper bound of the fuel consumed, with the grace period; finite once a limit has been reached. */
+  /** Upper bound of the fuel consumed, with the grace period. */
   #maxFuel = Number.POSITIVE_INFINITY;
   /** How often the check of the limits has been deferred since the last one. */
   #deferrals = 0;
@@ -41,7 +41,8 @@ export class FuelMeter {
   beginRun(budget: number, sliceFuel = SLICE_FUEL): void {
     this.#budget = budget;
     this.#sliceFuel = sliceFuel;
-    this.#maxFuel = Number.POSITIVE_INFINITY;
+    // The last child may have used a grace period of its own.
+    this.#maxFuel = budget + GRACE.fuel;
     this.restart();
   }
 
