@@ -50,11 +50,12 @@ export const GIT_ATTACKS: readonly ProgramAttack[] = [
     'regular-expression',
     "printf 'a%.0s' $(seq 3000) > f; git add f; while :; do git grep -E '(a*)*(a*)*b'; done",
   ),
-  prints(
-    'alias-of-itself',
-    `${START}git config alias.x y; git config alias.y x; git x; git config alias.z '!git z'; git z; echo $?`,
-    /^\d+\n$/,
-  ),
+  {
+    name: 'git-alias-of-itself',
+    code: `${START}git config alias.x y; git config alias.y x; git x; git config alias.z '!git z'; git z; echo $?`,
+    policy: POLICY,
+    outcomes: ['finished', 'process_limit'],
+  },
   {
     name: 'git-object-that-unpacks-to-more-than-the-memory',
     code: `${START}python3 - <<'END'

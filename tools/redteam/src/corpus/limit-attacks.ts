@@ -91,7 +91,7 @@ const shellAttacks: readonly ProgramAttack[] = [
     name: 'memory-of-many-shells',
     code: 'x=$(head -c 3000000 /dev/zero | tr "\\0" a); f() { (echo ${#x}; [ $1 -gt 0 ] && f $(($1 - 1))); }; f 30',
     policy: { memory_bytes: 32 * MiB, timeout_seconds: 60 },
-    outcomes: ['finished', 'memory_limit', 'process_limit'],
+    outcomes: ['finished', 'memory_limit', 'process_limit', 'out_of_fuel'],
   },
   {
     name: 'memory-of-copies-inside-each-other',

@@ -32,7 +32,7 @@ export const PROCESS_ATTACKS_PYTHON: readonly ProgramAttack[] = [
   {
     name: 'processes-errors-into-a-full-pipe',
     code: "from subprocess import *\na = Popen(['head', '-c', '20000000', '/dev/zero'], stdout=PIPE, stderr=STDOUT)\nb = Popen(['wc', '-c'], stdin=a.stdout)\na.stdout.close()\na.wait()",
-    ...prints(`${16 * MiB}\n`),
+    ...prints(`20000000\n`),
   },
   {
     name: 'processes-pipes-in-sum',

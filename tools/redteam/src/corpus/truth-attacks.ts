@@ -285,7 +285,7 @@ const throwingValues: Readonly<Record<string, readonly [code: string, type: stri
   'proxy that throws': [
     'new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; }, getPrototypeOf() { throw 3; } })',
     'number',
-    '1',
+    '3',
   ],
   'revoked proxy': [
     '(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })()',
