@@ -4,10 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { watchThreads } from './bundle.mjs';
 
 await watchThreads();
-const vitest = createRequire(import.meta.url).resolve('vitest/vitest.mjs');
+const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 spawn(process.execPath, [vitest, '--watch', ...process.argv.slice(2)], { stdio: 'inherit' }).once(
   'exit',
   (code) => process.exit(code ?? 1),

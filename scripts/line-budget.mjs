@@ -11,19 +11,19 @@ const BUILDS = /^packages\/core\/src\/runtimes\/(?:\w+\/)?build\//;
 
 /** By package: which files belong to it, the ceiling and the target in lines. Without a ceiling, lines are only shown. */
 const BUDGETS = [
-  { name: 'core', files: (path) => path.startsWith('packages/core/src/'), ceiling: 68_050, target: 62_000 },
-  { name: 'core, guests', files: (path) => GUESTS.test(path), ceiling: 25_300, target: 21_000 },
+  { name: 'core', files: (path) => path.startsWith('packages/core/src/'), ceiling: 66_300, target: 62_000 },
+  { name: 'core, guests', files: (path) => GUESTS.test(path), ceiling: 24_000, target: 21_000 },
   {
     name: 'server',
     files: (path) => path.startsWith('packages/server/src/'),
-    ceiling: 14_970,
+    ceiling: 14_600,
     target: 12_000,
   },
-  { name: 'cli', files: (path) => path.startsWith('packages/cli/src/'), ceiling: 5_720, target: 5_000 },
+  { name: 'cli', files: (path) => path.startsWith('packages/cli/src/'), ceiling: 5_200, target: 5_000 },
   {
     name: 'adapters',
     files: (path) => path.startsWith('packages/adapters/src/'),
-    ceiling: 1_930,
+    ceiling: 1_920,
     target: 2_000,
   },
   { name: 'builds of guests', files: (path) => BUILDS.test(path) },

@@ -116,6 +116,12 @@ const ENDINGS: readonly ExpectedEnding[] = [
     code: "open('x', 'wb').write(bytes(10**8))",
     expected: { exit_code: 1, metadata: { error: { type: 'OSError' } } },
   },
+  {
+    runtime: 'python',
+    code: `import os; os.system('f() { echo "$(f)"; }; f')`,
+    policy: { max_process_depth: 3 },
+    expected: trap('process_limit', 153),
+  },
   { runtime: 'python', code: 'import os; os.abort()', expected: trap('unreachable', 134) },
   {
     runtime: 'python',

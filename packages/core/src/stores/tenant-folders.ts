@@ -7,11 +7,11 @@ export const LOCAL_TENANT = 'local';
 /** Part of the paths of stored sessions, so it must not change. */
 const TENANT_FOLDER_PREFIX = 'caller-';
 
-/** The folder of a tenant in `data_dir`. The prefix keeps the folder of a token named ".." inside `data_dir`. */
+/** The folder of a tenant in the store. The prefix keeps the folder of a token named ".." inside the store. */
 export function tenantFolder(tenant: string): string {
   return TENANT_FOLDER_PREFIX + tenant;
 }
 
-/** The folders of tenants in `data_dir`. */
-export const tenantFolders = (data_dir: string): string[] =>
-  listFolder(data_dir).filter((name) => name.startsWith(TENANT_FOLDER_PREFIX));
+/** The folders of tenants in the store. */
+export const tenantFolders = (folder: string): string[] =>
+  listFolder(folder).filter((name) => name.startsWith(TENANT_FOLDER_PREFIX));
