@@ -210,19 +210,22 @@ function examineLinks(
 function examineRepetition(condition: string, samples: readonly LoopSample[]): LoopFinding | undefined {
   const names = namesIn(condition);
   const isShown = (name: string) => samples.every(({ variables }) => variables[name] !== undefined);
-  if (names.length === 0 || !names.every(isShown)) return UNKNOWN;
+  if (!names.every(isShown)) return UNKNOWN;
   const values = samples.map(({ variables }) => names.map((name) => variables[name]!));
   if (values.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
   const isInformative = values.some((row) => row.some((value) => !FLAG.test(value)));
   if (isInformative) return isRepeating(values) ? repeats(names, values) : undefined;
   const all = samples.map(({ own }) => Object.entries(own).flat());
-  if (CALL.test(condition) || all.flat().some((value) => INCOMPLETE.test(value))) return UNKNOWN;
+  const isHidden = all.flat().length === 0 || all.flat().some((value) => INCOMPLETE.test(value));
+  if (CALL.test(condition) || isHidden) return UNKNOWN;
   // All variables together repeat by chance less often than some of them.
   return isRepeating(all, 0.75) ? repeats(names, values) : UNKNOWN;
 }
 
 function repeats(names: readonly string[], values: readonly (readonly string[])[]): LoopFinding {
   const distinct = [...new Set(values.map((row) => row.join(', ')))];
+  if (names.length === 0)
+    return { kind: 'endless', evidence: 'its variables repeat the same values', isConstant: true };
   const shown = names.join(', ');
   const evidence =
     distinct.length === 1
