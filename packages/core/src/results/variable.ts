@@ -2,9 +2,17 @@
 import * as z from 'zod';
 
 export const variable = z.object({
-  name: z.string().max(200).describe('Name of the variable.'),
-  type: z.string().max(200).describe('Type of the value in the guest.'),
-  repr: z.string().max(400).describe('Short form of the value.'),
+  name: z.string().max(200),
+  type: z.string().max(200),
+  repr: z.string().max(400),
 });
+
 /** A global variable of a session. */
-export interface Variable extends z.infer<typeof variable> {}
+export interface Variable {
+  /** Name of the variable. */
+  name: string;
+  /** Type of the value in the guest. */
+  type: string;
+  /** Short form of the value. */
+  repr: string;
+}

@@ -9,19 +9,19 @@ import type { Resolution } from '../tools/tool-protocol.ts';
 import { executionNotFound, executionPaused } from './session-errors.ts';
 
 /** Options of `resume`. */
-export interface ResumeOptions
-  extends Pick<
-    ExecuteOptions,
-    | 'tools'
-    | 'onApproval'
-    | 'onPending'
-    | 'signal'
-    | 'onStdout'
-    | 'onStderr'
-    | 'onOutput'
-    | 'onResult'
-    | 'onProgress'
-  > {
+export interface ResumeOptions extends Pick<ExecuteOptions, 'tools' | 'onApproval' | 'onPending'> {
+  /** As in `execute`. */
+  signal?: ExecuteOptions['signal'];
+  /** As in `execute`. */
+  onStdout?: ExecuteOptions['onStdout'];
+  /** As in `execute`. */
+  onStderr?: ExecuteOptions['onStderr'];
+  /** As in `execute`. */
+  onOutput?: ExecuteOptions['onOutput'];
+  /** As in `execute`. */
+  onResult?: ExecuteOptions['onResult'];
+  /** As in `execute`. */
+  onProgress?: ExecuteOptions['onProgress'];
   /** Lowers the fuel budget of the whole execution, for example if the session comes from another machine. */
   fuel_budget?: ExecuteOptions['fuel_budget'];
   /** Lowers the time limit of the whole execution. */
